@@ -1,0 +1,366 @@
+"""Everything that happens, as one closed union. The audit log, every front end and replay read it.
+
+Field types are plain JSON (str, int, float, bool, None, lists and objects of these), so that a record on
+disk and an event on a wire are the same object. Later versions only add types and fields; readers ignore
+what they do not know. `docs/protocol/events.md` is generated from this module.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, TypeAlias
+
+PROTOCOL_VERSION = 1
+
+TurnReason: TypeAlias = Literal["done", "failed", "limit", "denied", "stopped", "terminated"]
+EXIT_CODES: dict[TurnReason, int] = {
+    "done": 0, "failed": 1, "limit": 3, "denied": 4, "stopped": 130, "terminated": 143,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What all events share. `seq` grows by one per event of a session; `time` is ISO 8601 in UTC.
+
+    `turn` and `step` count from 1; 0 means outside of any.
+    """
+
+    type: ClassVar[str] = ""
+    persisted: ClassVar[bool] = True
+
+    seq: int = 0
+    time: str = ""
+    session: str = ""
+    turn: int = 0
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStarted(Event):
+    """The first record of a session file. `forked_from` is `<session>#<seq>`."""
+
+    type: ClassVar[str] = "session_started"
+
+    persona: str
+    cwd: str
+    program: str
+    forked_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionChanged(Event):
+    """A person renamed the session or changed its state; fields that are None did not change."""
+
+    type: ClassVar[str] = "session_changed"
+
+    title: str | None = None
+    archived: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted(Event):
+    """An input was accepted. `source` is the front end, `principal` who speaks through it.
+
+    `client_id` is the sender's id of the message: a repeated id is answered once.
+    """
+
+    type: ClassVar[str] = "turn_started"
+
+    input: str
+    source: str
+    principal: str
+    client_id: str
+    persona: str
+    model: str
+    mode: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnResumed(Event):
+    """An interrupted turn goes on after a restart; `unknown` lists the calls whose outcome nobody knows."""
+
+    type: ClassVar[str] = "turn_resumed"
+
+    source: str
+    principal: str
+    unknown: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta(Event):
+    """A piece of the answer as it streams. Not persisted: `step_finished` has the whole text."""
+
+    type: ClassVar[str] = "text_delta"
+    persisted: ClassVar[bool] = False
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningDelta(Event):
+    """A piece of reasoning as it streams. Not persisted."""
+
+    type: ClassVar[str] = "reasoning_delta"
+    persisted: ClassVar[bool] = False
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyFinished(Event):
+    """The model's reply is whole and holds calls; written before any of them is considered.
+
+    `reasoning` is a list of `{"text", "signature", "model"}`. `finish` is the provider's reason.
+    """
+
+    type: ClassVar[str] = "reply_finished"
+
+    text: str
+    reasoning: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    finish: str = "stop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallProposed(Event):
+    """The model asked for a call. `arguments` is None when `raw` could not be parsed (`parse_error`).
+
+    `tool` is the wire name as the model wrote it; `parts` are the simple commands of a shell call.
+    """
+
+    type: ClassVar[str] = "call_proposed"
+
+    call: str
+    tool: str
+    arguments: dict[str, Any] | None
+    effects: str = "none"
+    raw: str | None = None
+    parse_error: str | None = None
+    cut: bool = False
+    parts: list[list[str]] = field(default_factory=list[list[str]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAsked(Event):
+    """The gate asks. `hash` is the SHA-256 of what would run; `preview` is what it would change.
+
+    `tool` and `arguments` repeat what is asked about, so that a client that joins late can show it.
+    """
+
+    type: ClassVar[str] = "approval_asked"
+
+    approval: str
+    call: str
+    tool: str
+    arguments: dict[str, Any]
+    hash: str
+    reasons: list[str]
+    cwd: str = ""
+    preview: str | None = None
+    rule: dict[str, Any] | None = None
+    destinations: list[str] = field(default_factory=list[str])
+    origins: list[str] = field(default_factory=list[str])
+    expires: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAnswered(Event):
+    """The answer. `answer` is once, always, no, edit or expired; `reason` is the person's own words.
+
+    `arguments` are the edited ones; `rule` is the rule that `always` stored.
+    """
+
+    type: ClassVar[str] = "approval_answered"
+
+    approval: str
+    call: str
+    answer: str
+    principal: str
+    source: str
+    reason: str | None = None
+    arguments: dict[str, Any] | None = None
+    rule: dict[str, Any] | None = None
+    after_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStarted(Event):
+    """On disk before the tool runs: after a crash such a call is *unknown*, never run again by itself."""
+
+    type: ClassVar[str] = "call_started"
+
+    call: str
+    hash: str
+    arguments: dict[str, Any]
+    cwd: str = ""
+    sandbox: str = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallProgress(Event):
+    """What a running call printed or how far it is. Not persisted. `fraction` is 0 to 1 where known."""
+
+    type: ClassVar[str] = "call_progress"
+    persisted: ClassVar[bool] = False
+
+    call: str
+    text: str = ""
+    fraction: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFinished(Event):
+    """The one result of a call. `text` is what the model reads; a large result lies in the blob `block`.
+
+    `error` is `{"reason", "detail", "hint"}`. `exit` is the exit status of a command, `summary` one line
+    for people. `short` is true when the text was cut to head and tail.
+    """
+
+    type: ClassVar[str] = "call_finished"
+
+    call: str
+    tool: str
+    outcome: str
+    text: str
+    error: dict[str, Any] | None = None
+    block: str | None = None
+    bytes: int = 0
+    exit: int | None = None
+    summary: str = ""
+    short: bool = False
+    ms: int = 0
+    origin: str = "kernel"
+    trust: str = "trusted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFinished(Event):
+    """A step is whole: the reply and the results of its calls. `tokens` are those of the reply."""
+
+    type: ClassVar[str] = "step_finished"
+
+    text: str
+    calls: list[str] = field(default_factory=list[str])
+    reasoning: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    finish: str = "stop"
+    tokens: int = 0
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextChanged(Event):
+    """What the next request holds. `used`, `budget` and `reserve` are tokens; `sunk` and `recalled` step ids."""
+
+    type: ClassVar[str] = "context_changed"
+
+    reason: str
+    used: int
+    budget: int
+    reserve: int
+    sunk: list[str] = field(default_factory=list[str])
+    recalled: list[str] = field(default_factory=list[str])
+    marker: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanUpdated(Event):
+    """The persona's short plan: a list of `{"text", "state"}`, state pending, active or done."""
+
+    type: ClassVar[str] = "plan_updated"
+
+    items: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageNote(Event):
+    """A stage handler acted, failed or was too slow. `action` is pass, rewrite, deny, answer or failed."""
+
+    type: ClassVar[str] = "stage_note"
+
+    stage: str
+    handler: str
+    action: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageRecorded(Event):
+    """Tokens and money of one request. `cost` is a decimal number as text; `estimated` when we counted."""
+
+    type: ClassVar[str] = "usage"
+
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0
+    cost: str = "0"
+    currency: str = "USD"
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned(Event):
+    """Something a person should know that did not stop the turn; `fix` says what to do."""
+
+    type: ClassVar[str] = "warning"
+
+    code: str
+    text: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFinished(Event):
+    """The terminal event of a turn; each accepted input gets exactly one.
+
+    `message` says what happened when `reason` is not `done`, `fix` what to do about it.
+    """
+
+    type: ClassVar[str] = "turn_finished"
+
+    reason: TurnReason
+    exit: int
+    steps: int
+    calls: int
+    ms: int
+    tokens: int
+    cost: str = "0"
+    currency: str = "USD"
+    message: str = ""
+    fix: str = ""
+
+
+EVENT_TYPES: dict[str, type[Event]] = {
+    kind.type: kind
+    for kind in (
+        SessionStarted, SessionChanged, TurnStarted, TurnResumed, TextDelta, ReasoningDelta, ReplyFinished,
+        CallProposed, ApprovalAsked, ApprovalAnswered, CallStarted, CallProgress, CallFinished, StepFinished,
+        ContextChanged, PlanUpdated, StageNote, UsageRecorded, Warned, TurnFinished,
+    )
+}  # fmt: skip
+
+_NAMES: dict[type[Event], tuple[str, ...]] = {
+    kind: tuple(item.name for item in fields(kind)) for kind in EVENT_TYPES.values()
+}
+_ENVELOPE = ("seq", "time", "session", "turn", "step")
+
+
+def to_record(event: Event) -> dict[str, Any]:
+    """The JSON object of `event`: `v`, the envelope, `type`, then its own fields."""
+    record: dict[str, Any] = {"v": PROTOCOL_VERSION}
+    for name in _ENVELOPE:
+        record[name] = getattr(event, name)
+    record["type"] = event.type
+    for name in _NAMES[type(event)]:
+        if name not in record:
+            record[name] = getattr(event, name)
+    return record
+
+
+def from_record(record: Mapping[str, Any]) -> Event | None:
+    """The event of a JSON object; None for a type that this version does not know.
+
+    Unknown fields are ignored. Raises TypeError when a field without a default is missing.
+    """
+    kind = EVENT_TYPES.get(record.get("type", ""))
+    if kind is None:
+        return None
+    return kind(**{name: record[name] for name in _NAMES[kind] if name in record})

@@ -1,0 +1,154 @@
+"""The protocols the kernel depends on. Everything here is passed in; nothing is looked up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from limnos.kernel.events import Event
+
+
+class Clock(Protocol):
+    """Time, injected so that tests own it."""
+
+    def now(self) -> str:
+        """The present as ISO 8601 in UTC with milliseconds and a `Z`."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait; a test's clock returns at once and moves on by `seconds`."""
+        ...
+
+
+class Ids(Protocol):
+    """New identifiers."""
+
+    def new(self, kind: str) -> str:
+        """An id that was not given before: `session`, `approval`, `call` or `block`."""
+        ...
+
+
+class EventLog(Protocol):
+    """The append-only truth of one session."""
+
+    def append(self, event: Event, *, durable: bool = False) -> None:
+        """Write `event` as one line; with `durable` it is on the disk when this returns.
+
+        Raises `errors.StorageError`. May not reorder, and may not keep an event back once a later
+        durable one was written.
+        """
+        ...
+
+
+class Listener(Protocol):
+    """Somebody who watches the event stream. Must return at once and must not raise."""
+
+    def __call__(self, event: Event) -> None: ...
+
+
+class Blobs(Protocol):
+    """Content-addressed payloads."""
+
+    def put(self, data: bytes) -> str:
+        """Keep `data` and return its block id; the same bytes give the same id."""
+        ...
+
+    def get(self, block: str) -> bytes:
+        """The bytes of `block`. Raises KeyError when there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Valid:
+    """Arguments that fit the schema, scalars given as text converted."""
+
+    value: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """Why arguments do not fit: the place and the rule, and what to send instead."""
+
+    detail: str
+    hint: str
+
+
+Validation: TypeAlias = Valid | Invalid
+
+
+class Validator(Protocol):
+    """Checks arguments against a JSON Schema. Never fetches a reference and never raises on bad input."""
+
+    def __call__(self, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Validation: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who speaks. `kind` is owner, member, guest, channel or chat."""
+
+    kind: str = "owner"
+    id: str = ""
+
+    @property
+    def is_owner(self) -> bool:
+        """Only the owner answers approvals and reaches private tools."""
+        return self.kind == "owner"
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}" if self.id else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A stored decision: `effect` is allow, ask or deny; `match` is compared with a tool's subject.
+
+    `*` at the end of `match` stands for any rest. `scope` is session or persona.
+    """
+
+    effect: str
+    tool: str
+    match: str
+    scope: str = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the gate asks a person about one call."""
+
+    approval: str
+    call: str
+    tool: str
+    arguments: Mapping[str, Any]
+    hash: str
+    reasons: Sequence[str]
+    cwd: str
+    preview: str | None
+    rule: Rule | None
+    expires: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A person's answer: `verdict` is once, always, no or edit.
+
+    `arguments` come with edit, `reason` may come with no.
+    """
+
+    verdict: str
+    reason: str | None = None
+    arguments: Mapping[str, Any] | None = None
+    principal: Principal = Principal()
+    source: str = ""
+
+
+class Approver(Protocol):
+    """Somebody who can answer for the owner.
+
+    `ask` is called for one question at a time. It raises TimeoutError when nobody answered in time. It
+    may not be a tool, a plugin or the model.
+    """
+
+    async def ask(self, question: Question) -> Answer: ...

@@ -1,0 +1,27 @@
+"""The one table of third-party modules that cost more than 50 ms, or that a plain command never needs.
+
+Use them as attributes (`lazy.httpx2.AsyncClient`): type checkers see the real modules, the interpreter
+loads each one at its first use.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import httpx2 as httpx2
+    import jsonschema_rs as jsonschema_rs
+    import prompt_toolkit as prompt_toolkit
+    import quicktok as quicktok
+    import typer as typer
+    import wcwidth as wcwidth
+    import xllamacpp as xllamacpp
+
+_SLOW = frozenset(("httpx2", "jsonschema_rs", "prompt_toolkit", "quicktok", "typer", "wcwidth", "xllamacpp"))
+
+
+def __getattr__(name: str) -> object:
+    if name not in _SLOW:
+        raise AttributeError(f"limnos.lazy has no module {name!r}; add it to the table")
+    module = importlib.import_module(name)
+    globals()[name] = module
+    return module
