@@ -247,7 +247,7 @@ class StepFinished(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextChanged(Event):
-    """What the next request holds. `used`, `budget` and `reserve` are tokens; `sunk` and `recalled` step ids."""
+    """What the next request holds, in tokens; `sunk` and `recalled` are step ids."""
 
     type: ClassVar[str] = "context_changed"
 
