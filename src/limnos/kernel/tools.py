@@ -1,0 +1,98 @@
+"""What a tool is. A tool takes its input and output as arguments; it never looks for them."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+from limnos.kernel.messages import Arguments, ErrorReason, ToolError
+from limnos.kernel.model import ToolSpec
+from limnos.kernel.seams import Rule
+
+Effects: TypeAlias = Literal["none", "local", "external"]
+
+
+class Report(Protocol):
+    """Where a running tool tells how far it is; returns at once."""
+
+    def __call__(self, text: str, fraction: float | None = None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a call knows of its surroundings: the call id, the folder it works in, a place for progress."""
+
+    call: str
+    cwd: str
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a tool returns.
+
+    `text` is for the model, `summary` one line for people. `exit` is the exit status of a command.
+    `error` makes the call a failure whatever `text` says. `data` is for the kernel's own tools.
+    """
+
+    text: str
+    summary: str = ""
+    exit: int | None = None
+    error: ToolError | None = None
+    origin: str = "kernel"
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class ToolFailure(Exception):  # noqa: N818 - a failure is a result, raised only inside a tool
+    """Raised by a tool that cannot do what it was asked; becomes the result that the model reads."""
+
+    def __init__(self, reason: ErrorReason, detail: str, hint: str = "") -> None:
+        super().__init__(detail)
+        self.error = ToolError(reason, detail, hint)
+
+
+Execute: TypeAlias = Callable[[Arguments, ToolContext], Awaitable[Output]]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a call would do, for the gate's question: a diff or a sentence, and the rule `always` stores."""
+
+    text: str = ""
+    reasons: tuple[str, ...] = ()
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool and its flags.
+
+    `needs_approval` may look at the arguments. `subject` is what rules are compared with (a path, a
+    command). `preview` is asked only when a person is asked. `private` tools are the owner's alone.
+    `repeatable` tools may be called with the same arguments again and again (polling). `timeout_s` is in
+    seconds. `no_memory` and `cleaner` decide what of the output is remembered and how.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    execute: Execute
+    effects: Effects = "none"
+    needs_approval: bool | Callable[[Arguments], bool] = False
+    parallel_safe: bool = False
+    serial: bool = False
+    timeout_s: float = 60.0
+    private: bool = False
+    repeatable: bool = False
+    no_memory: bool = False
+    cleaner: Callable[[str], str] | None = None
+    subject: Callable[[Arguments], str] | None = None
+    preview: Callable[[Arguments], Preview] | None = None
+    plugin: str = "kernel"
+
+    def spec(self, wire_name: str) -> ToolSpec:
+        """What a model is told, under the name the registry gave the tool."""
+        return ToolSpec(wire_name, self.description, self.parameters)
+
+    def asks(self, arguments: Arguments) -> bool:
+        """Whether these arguments need an approval when no rule decides."""
+        return self.needs_approval(arguments) if callable(self.needs_approval) else self.needs_approval

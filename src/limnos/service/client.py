@@ -1,0 +1,133 @@
+"""The one door to a running kernel, as front ends see it. Imports nothing of the agent."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from limnos.kernel.events import Event
+from limnos.kernel.seams import Answer
+
+SessionState: TypeAlias = Literal[
+    "working", "waiting", "interrupted", "done", "failed", "limit", "denied", "stopped", "empty"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A row of the session list. `updated` is ISO 8601 in UTC; `path` is the audit log."""
+
+    id: str
+    state: SessionState
+    updated: str
+    persona: str
+    title: str
+    path: str
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """One input. `client_id` is the sender's own id of the message: a repeated id is answered once."""
+
+    text: str
+    client_id: str
+    source: str = "cli"
+    principal: str = "owner"
+
+
+class Session(Protocol):
+    """An open session. All calls return at once; what happens then comes as events."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def path(self) -> str:
+        """The audit log's file."""
+        ...
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the last turn has no end yet and can be continued."""
+        ...
+
+    def events(self, after: int = 0) -> AsyncIterator[Event]:
+        """Events with a `seq` above `after`: the persisted ones first, then live ones as they happen.
+
+        Ends when the session is closed. A reader that is slow misses nothing; events queue for it.
+        """
+        ...
+
+    def send(self, message: Send) -> None:
+        """Queue an input for the next turn. Raises errors.LimitError when 256 are waiting."""
+        ...
+
+    def inject(self, message: Send) -> None:
+        """Give an input to the running turn at its next step; without one it starts a turn."""
+        ...
+
+    def resume(self, source: str = "cli") -> None:
+        """Continue the interrupted turn."""
+        ...
+
+    def stop(self, reason: Literal["stopped", "terminated"] = "stopped") -> None:
+        """Stop the running turn; the queue is kept. A second call skips the grace time."""
+        ...
+
+    def answer(self, approval: str, answer: Answer) -> bool:
+        """Answer an open question; False when it is not open (answered, expired, never asked)."""
+        ...
+
+    def queued(self) -> list[Send]:
+        """Inputs that wait."""
+        ...
+
+    def drop(self, position: int) -> Send | None:
+        """Take the input at `position` (from 0) out of the queue."""
+        ...
+
+    async def close(self) -> None:
+        """Stop what runs, write the rest, give the lock back."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """How to open a session. `session` None makes a new one; `attended` says a person can answer."""
+
+    session: str | None = None
+    cwd: str = "."
+    mode: str | None = None
+    model: str | None = None
+    steps: int | None = None
+    max_cost: str | None = None
+    trust: bool = False
+    attended: bool = True
+
+
+class Kernel(Protocol):
+    """A running kernel."""
+
+    async def open(self, how: Open) -> Session:
+        """Open a session. Raises SessionInUseError, UsageError (no such session) or StorageError."""
+        ...
+
+    def sessions(self, limit: int | None = None) -> list[SessionSummary]:
+        """All sessions, newest first."""
+        ...
+
+    def fork(self, session: str, seq: int | None = None) -> str:
+        """A new session with the events up to `seq` (a step's end); returns its id."""
+        ...
+
+    def rename(self, session: str, title: str) -> None:
+        """Give the session a title."""
+        ...
+
+    def export(self, session: str, form: Literal["markdown", "openai"]) -> str:
+        """The whole conversation as text."""
+        ...
+
+    async def close(self) -> None:
+        """Close every session and the models."""
+        ...
