@@ -1,0 +1,319 @@
+"""Settings: one frozen object made of layers, and the only module that reads the environment.
+
+A value comes from the first layer that has it: flags, environment, the trusted workspace's
+`.limnos/config.toml` (a few keys only), `LIMNOS_HOME/config.toml`, `/etc/limnos/config.toml`, the default.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+from limnos.kernel.errors import SettingsError
+
+Value: TypeAlias = str | int | float | bool
+
+
+def _key(default: Any, text: str, name: str, *, choices: tuple[str, ...] = (), least: float = 0) -> Any:
+    meta = {"help": text, "choices": choices, "least": least, "name": name}
+    return field(default=default, metadata=meta)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a person can set. `providers` maps a name to the table `[providers.NAME]`."""
+
+    model: str = _key("", "model to use: a name of `limnos model list`, or PROVIDER/MODEL", "model")
+    mode: str = _key("ask", "ask, auto or yolo", "mode", choices=("ask", "auto", "yolo"))
+    fallback: str = _key("", "models to try when the first is unavailable, separated by commas", "fallback")
+    steps: int = _key(25, "steps a turn may have", "steps", least=1)
+    turn_seconds: float = _key(3600.0, "seconds a turn may take", "turn.seconds", least=1)
+    turn_tokens: int = _key(2_000_000, "tokens a turn may use", "turn.tokens", least=1)
+    cap_turn: str = _key("", "money a turn may cost; empty: no cap", "cap.turn")
+    cap_day: str = _key("", "money a day may cost; empty: no cap", "cap.day")
+    cap_persona: str = _key("", "money the persona may cost in all; empty: no cap", "cap.persona")
+    approval_seconds: float = _key(
+        300.0, "seconds until an unanswered question is a no", "approval.seconds", least=1
+    )
+    grace_seconds: float = _key(5.0, "seconds a cancelled call has to end", "grace.seconds")
+    reply_tokens: int = _key(
+        1024, "tokens kept free for the reply, reasoning included", "context.reserve", least=16
+    )
+    window_share: float = _key(
+        0.8, "share of the model's window that a request may fill", "context.share", least=0.05
+    )
+    prune_target: float = _key(0.6, "share of the budget a prune leaves", "context.prune_target", least=0.05)
+    newest_steps: int = _key(10, "newest steps that always stay, while they fit", "context.newest", least=1)
+    inline_characters: int = _key(
+        60_000, "longest tool result that is shown whole", "context.inline", least=200
+    )
+    catalogue_share: float = _key(0.2, "share of the budget that tool schemas may take", "catalogue.share")
+    command_seconds: float = _key(60.0, "seconds a command may run", "command.seconds", least=1)
+    embedded_threads: int = _key(0, "processor threads of the embedded model; 0: all", "embedded.threads")
+    providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting: its dotted name, the type of its value, its default and one line of help."""
+
+    name: str
+    attribute: str
+    kind: type
+    default: Value
+    help: str
+    choices: tuple[str, ...]
+    least: float
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return "LIMNOS_" + self.name.upper().replace(".", "_")
+
+
+def _keys() -> Iterator[Key]:
+    for item in fields(Settings):
+        if item.default is not MISSING:
+            meta = item.metadata
+            kind = type(item.default)
+            yield Key(
+                meta["name"], item.name, kind, item.default, meta["help"], meta["choices"], meta["least"]
+            )
+
+
+KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
+PROVIDER_KEYS: Mapping[str, type] = {
+    "base_url": str, "api_key": str, "model": str, "context_tokens": int, "timeout_s": float,
+    "connect_timeout_s": float, "reasoning": str, "max_tokens_field": str, "currency": str,
+    "price_prompt": str, "price_cached": str, "price_completion": str, "headers": dict, "extra": dict,
+}  # fmt: skip
+# What a trusted workspace may set: nothing that chooses models, keys, modes, rules or launch commands.
+WORKSPACE_KEYS = frozenset({"steps", "context.newest", "context.inline", "command.seconds"})
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the process was started with. `home` is `LIMNOS_HOME`, `cache` the folder of shared downloads."""
+
+    home: Path
+    cache: Path
+    system: Path
+    variables: Mapping[str, str]
+
+    def text(self, name: str) -> str:
+        """The variable `name`, or the empty text."""
+        return self.variables.get(name, "")
+
+    @property
+    def no_color(self) -> bool:
+        """`NO_COLOR` counts when it is set and not empty; a dumb terminal has no colours either."""
+        return bool(self.text("NO_COLOR")) or self.text("TERM") == "dumb"
+
+    @property
+    def accessible(self) -> bool:
+        """`ACCESSIBLE=1`: nothing is redrawn."""
+        return self.text("ACCESSIBLE") not in ("", "0")
+
+    def child_environment(self) -> dict[str, str]:
+        """What commands that the agent runs may see: no key, no token, nothing of ours."""
+        allowed = (
+            "PATH",
+            "HOME",
+            "USER",
+            "LOGNAME",
+            "SHELL",
+            "LANG",
+            "LC_ALL",
+            "LC_CTYPE",
+            "TERM",
+            "TZ",
+            "TMPDIR",
+        )
+        return {name: self.variables[name] for name in allowed if name in self.variables}
+
+
+def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
+    """Read the environment once; tests pass their own `variables`."""
+    known = dict(os.environ if variables is None else variables)
+    person = Path(known.get("HOME") or "~").expanduser()
+    home = Path(known["LIMNOS_HOME"]).expanduser() if known.get("LIMNOS_HOME") else person / ".limnos"
+    cache = Path(known["XDG_CACHE_HOME"]) if known.get("XDG_CACHE_HOME") else person / ".cache"
+    return Environment(home.absolute(), cache.absolute(), Path("/etc/limnos"), known)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What one layer says about a key; `value` None when it says nothing, `note` why it is ignored."""
+
+    name: str
+    value: Value | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Where the value of a key comes from."""
+
+    key: Key
+    value: Value
+    origin: str
+    layers: tuple[Layer, ...]
+
+
+def load(
+    environment: Environment, flags: Mapping[str, str] | None = None, workspace: Path | None = None
+) -> Settings:
+    """Merge all layers. `workspace` is the folder only if it is trusted. Raises SettingsError."""
+    tables = _tables(environment, workspace)
+    values: dict[str, Any] = {
+        key.attribute: _winner(_layers(key, environment, flags or {}, tables))[0] for key in KEYS.values()
+    }
+    providers: dict[str, Mapping[str, Any]] = {}
+    for table in reversed([tables["user"], tables["system"]]):
+        providers.update(_providers(table))
+    return Settings(**values, providers=providers)
+
+
+def explain(
+    environment: Environment, name: str, flags: Mapping[str, str] | None = None, workspace: Path | None = None
+) -> Explanation:
+    """Say which layer set `name` and what the others said. Raises SettingsError for an unknown key."""
+    key = known_key(name)
+    layers = _layers(key, environment, flags or {}, _tables(environment, workspace))
+    value, origin = _winner(layers)
+    return Explanation(key, value, origin, tuple(layers))
+
+
+def known_key(name: str) -> Key:
+    """The key called `name`. Raises SettingsError that names near ones."""
+    if name not in KEYS:
+        near = [key for key in KEYS if name.rsplit(".", maxsplit=1)[-1] in key] or sorted(KEYS)
+        raise SettingsError(f"no setting is called {name}", f"one of: {', '.join(near)}")
+    return KEYS[name]
+
+
+def parse_value(key: Key, text: str, where: str) -> Value:
+    """Read `text` as a value of `key`. Raises SettingsError that names `where` it stands."""
+    try:
+        value = _convert(key.kind, text)
+    except ValueError:
+        raise SettingsError(
+            f"{key.name} in {where} is {text!r}, not {_kind_name(key.kind)}",
+            f"limnos config set {key.name} {key.default or 'VALUE'}",
+        ) from None
+    return _in_range(key, value, where)
+
+
+def _convert(kind: type, text: str) -> Value:
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
+    return cast("Value", kind(text))
+
+
+def _in_range(key: Key, value: Value, where: str) -> Value:
+    if key.choices and value not in key.choices:
+        raise SettingsError(f"{key.name} in {where} is {value!r}", f"one of: {', '.join(key.choices)}")
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and not key.least <= value < float("inf")
+    ):
+        raise SettingsError(f"{key.name} in {where} is {value}", f"a number of at least {key.least:g}")
+    return value
+
+
+def _kind_name(kind: type) -> str:
+    return {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}[kind]
+
+
+def _winner(layers: list[Layer]) -> tuple[Value, str]:
+    for layer in layers:
+        if layer.value is not None and not layer.note:
+            return layer.value, layer.name
+    raise AssertionError("the default is always the last layer")
+
+
+def _layers(
+    key: Key, environment: Environment, flags: Mapping[str, str], tables: Mapping[str, Mapping[str, Any]]
+) -> list[Layer]:
+    flag, variable = flags.get(key.name), environment.text(key.variable)
+    layers = [
+        Layer("flag", parse_value(key, flag, "the command line") if flag is not None else None),
+        Layer(key.variable, parse_value(key, variable, key.variable) if variable else None),
+    ]
+    allowed = key.name in WORKSPACE_KEYS
+    note = "" if allowed else f"a workspace may not set {key.name}"
+    for name, place in (
+        ("project", ".limnos/config.toml"),
+        ("user", str(environment.home / "config.toml")),
+        ("system", str(environment.system / "config.toml")),
+    ):
+        value = _from_table(key, tables[name], place)
+        layers.append(Layer(place, value, note if name == "project" and value is not None else ""))
+    return [*layers, Layer("default", key.default)]
+
+
+def _from_table(key: Key, table: Mapping[str, Any], place: str) -> Value | None:
+    value: Any = table
+    for part in key.name.split("."):
+        value = cast("Mapping[str, Any]", value).get(part) if isinstance(value, Mapping) else None
+    if value is None:
+        return None
+    if key.kind is float and type(value) is int:
+        value = float(value)
+    if key.kind is str and type(value) in (int, float):
+        value = str(value)
+    if type(value) is not key.kind:
+        raise SettingsError(
+            f"{key.name} in {place} is {value!r}, not {_kind_name(key.kind)}",
+            f"limnos config set {key.name} {key.default or 'VALUE'}",
+        )
+    return _in_range(key, value, place)
+
+
+def _tables(environment: Environment, workspace: Path | None) -> dict[str, Mapping[str, Any]]:
+    return {
+        "project": read_table(workspace / ".limnos" / "config.toml") if workspace else {},
+        "user": read_table(environment.home / "config.toml"),
+        "system": read_table(environment.system / "config.toml"),
+    }
+
+
+def read_table(path: Path) -> Mapping[str, Any]:
+    """The TOML file at `path`; empty when there is none. Raises SettingsError with the line of a fault."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is no valid TOML: {error}", f"mend that line of {path}") from None
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}", f"check who owns {path}") from None
+
+
+def _providers(table: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    providers = table.get("providers", {})
+    if not isinstance(providers, Mapping):
+        raise SettingsError("providers is no table", "write [providers.NAME] with base_url and model")
+    for name, entry in cast("Mapping[str, Any]", providers).items():
+        check_provider(name, entry)
+    return cast("Mapping[str, Mapping[str, Any]]", providers)
+
+
+def check_provider(name: str, entry: Any) -> None:
+    """Raise SettingsError when `[providers.NAME]` has an unknown key, a wrong type or no address."""
+    fix = f"limnos config set providers.{name}.base_url ADDRESS"
+    if not isinstance(entry, Mapping):
+        raise SettingsError(f"providers.{name} is no table", fix)
+    for key, value in cast("Mapping[str, Any]", entry).items():
+        kind = PROVIDER_KEYS.get(key)
+        if kind is None:
+            raise SettingsError(f"providers.{name}.{key} is unknown", f"one of: {', '.join(PROVIDER_KEYS)}")
+        if not isinstance(value, kind) and not (kind is float and type(value) is int):
+            raise SettingsError(f"providers.{name}.{key} is {value!r}, not a {kind.__name__}", fix)
+    if not cast("Mapping[str, Any]", entry).get("base_url"):
+        raise SettingsError(f"providers.{name} has no base_url", fix)

@@ -1,0 +1,94 @@
+"""Changing `config.toml` without losing a person's comments."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from limnos import lazy
+from limnos.agent.settings import (
+    PROVIDER_KEYS,
+    Environment,
+    Value,
+    known_key,
+    parse_value,
+    read_table,
+)
+from limnos.kernel.errors import SettingsError, StorageError
+
+
+def set_value(environment: Environment, name: str, text: str) -> Value:
+    """Store `name = text` in `LIMNOS_HOME/config.toml` and return the value as it was understood.
+
+    `name` is a key of `KEYS` or `providers.NAME.FIELD`. Raises SettingsError and changes nothing when the
+    value does not fit.
+    """
+    value = (
+        _provider_value(name, text)
+        if name.startswith("providers.")
+        else parse_value(known_key(name), text, "the command line")
+    )
+    path = environment.home / "config.toml"
+    document = _document(path)
+    table: Any = document
+    *parents, last = name.split(".")
+    for parent in parents:
+        table = table.setdefault(parent, lazy.tomlkit.table())
+    table[last] = value
+    _write(path, lazy.tomlkit.dumps(document))  # pyright: ignore[reportUnknownMemberType]
+    return value
+
+
+def unset_value(environment: Environment, name: str) -> bool:
+    """Remove `name` from `LIMNOS_HOME/config.toml`; False when it was not set there."""
+    path = environment.home / "config.toml"
+    document = _document(path)
+    *parents, last = name.split(".")
+    table: Any = document
+    for parent in parents:
+        table = table.get(parent, {})
+    if last not in table:
+        return False
+    del table[last]
+    _write(path, lazy.tomlkit.dumps(document))  # pyright: ignore[reportUnknownMemberType]
+    return True
+
+
+def _document(path: Path) -> Any:
+    read_table(path)
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return lazy.tomlkit.parse(text)
+
+
+def _provider_value(name: str, text: str) -> Value:
+    parts = name.split(".")
+    if len(parts) != 3 or not parts[1] or PROVIDER_KEYS.get(parts[2]) in (None, dict):
+        simple = [key for key, kind in PROVIDER_KEYS.items() if kind is not dict]
+        raise SettingsError(
+            f"no setting is called {name}", f"providers.NAME. and one of: {', '.join(simple)}"
+        )
+    if parts[2] == "api_key" and not text.startswith(("env:", "secret:")):
+        raise SettingsError(
+            f"{name} would hold a key in plain text",
+            f"limnos secrets set {parts[1]}, then: {name} secret:{parts[1]}",
+        )
+    try:
+        return PROVIDER_KEYS[parts[2]](text)
+    except ValueError:
+        raise SettingsError(f"{name} is {text!r}, not a number", f"limnos config set {name} NUMBER") from None
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace the file whole: a reader sees the old or the new one, never a half."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with draft.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror}", f"check that {path.parent} is writable"
+        ) from None
