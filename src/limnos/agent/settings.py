@@ -77,7 +77,7 @@ def _keys() -> Iterator[Key]:
     for item in fields(Settings):
         if item.default is not MISSING:
             meta = item.metadata
-            kind = type(item.default)
+            kind: type = type(cast("Value", item.default))
             yield Key(
                 meta["name"], item.name, kind, item.default, meta["help"], meta["choices"], meta["least"]
             )

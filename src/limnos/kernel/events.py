@@ -86,6 +86,18 @@ class TurnResumed(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InputInjected(Event):
+    """An input joined the running turn at a step border; its terminal event is that turn's."""
+
+    type: ClassVar[str] = "input_injected"
+
+    input: str
+    source: str
+    principal: str
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextDelta(Event):
     """A piece of the answer as it streams. Not persisted: `step_finished` has the whole text."""
 
@@ -163,7 +175,7 @@ class ApprovalAsked(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAnswered(Event):
-    """The answer. `answer` is once, always, no, edit or expired; `reason` is the person's own words.
+    """`answer` is once, always, no, edit, expired or cancelled; `reason` is the person's own words.
 
     `arguments` are the edited ones; `rule` is the rule that `always` stored.
     """
@@ -331,9 +343,10 @@ class TurnFinished(Event):
 EVENT_TYPES: dict[str, type[Event]] = {
     kind.type: kind
     for kind in (
-        SessionStarted, SessionChanged, TurnStarted, TurnResumed, TextDelta, ReasoningDelta, ReplyFinished,
-        CallProposed, ApprovalAsked, ApprovalAnswered, CallStarted, CallProgress, CallFinished, StepFinished,
-        ContextChanged, PlanUpdated, StageNote, UsageRecorded, Warned, TurnFinished,
+        SessionStarted, SessionChanged, TurnStarted, TurnResumed, InputInjected, TextDelta, ReasoningDelta,
+        ReplyFinished, CallProposed, ApprovalAsked, ApprovalAnswered, CallStarted, CallProgress,
+        CallFinished, StepFinished, ContextChanged, PlanUpdated, StageNote, UsageRecorded,
+        Warned, TurnFinished,
     )
 }  # fmt: skip
 

@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Protocol, TypeAlias
 
+from limnos.kernel.conversation import Conversation
 from limnos.kernel.events import Event
+from limnos.kernel.messages import Message
+from limnos.kernel.model import ToolSpec, Usage
 
 
 class Clock(Protocol):
@@ -12,6 +16,10 @@ class Clock(Protocol):
 
     def now(self) -> str:
         """The present as ISO 8601 in UTC with milliseconds and a `Z`."""
+        ...
+
+    def later(self, seconds: float) -> str:
+        """`now` plus `seconds`, in the same form."""
         ...
 
     def monotonic(self) -> float:
@@ -47,6 +55,19 @@ class Listener(Protocol):
     """Somebody who watches the event stream. Must return at once and must not raise."""
 
     def __call__(self, event: Event) -> None: ...
+
+
+class Folder(Protocol):
+    """The folder that a session works in."""
+
+    @property
+    def path(self) -> str:
+        """Its absolute path."""
+        ...
+
+    def identity(self) -> str:
+        """Device and inode as text: a folder that was replaced is another one. `absent` when gone."""
+        ...
 
 
 class Blobs(Protocol):
@@ -152,3 +173,58 @@ class Approver(Protocol):
     """
 
     async def ask(self, question: Question) -> Answer: ...
+
+
+class Spending(Protocol):
+    """Money spent, over sessions and restarts."""
+
+    def add(self, cost: Decimal) -> None:
+        """Write down a cost; raises errors.StorageError."""
+        ...
+
+    def today(self) -> Decimal:
+        """Spent since midnight UTC by all sessions of this persona."""
+        ...
+
+    def total(self) -> Decimal:
+        """Spent ever by this persona."""
+        ...
+
+
+class Prices(Protocol):
+    """What a request costs."""
+
+    def __call__(self, model: str, usage: Usage) -> tuple[Decimal, str]:
+        """The cost and its currency; zero for a model without a price."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A request's content as the context engine chose it; sizes in tokens.
+
+    `sunk` names the steps that left the window with this render, `marker` is what stands in their place.
+    """
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...]
+    used: int
+    budget: int
+    reserve: int
+    sunk: tuple[str, ...] = ()
+    marker: str = ""
+
+
+class ContextEngine(Protocol):
+    """Decides what of a conversation a model sees."""
+
+    async def render(self, conversation: Conversation, *, note: str = "", tools: bool = True) -> Rendered:
+        """Fit the conversation into the request budget, whole steps only; `note` stands at the end.
+
+        Raises errors.LimitError when even the fixed parts do not fit, naming sizes and the setting.
+        """
+        ...
+
+    def overflowed(self, limit: int | None) -> None:
+        """The provider said the request was too large: render smaller from now on."""
+        ...

@@ -67,9 +67,11 @@ class Tool:
     """A tool and its flags.
 
     `needs_approval` may look at the arguments. `subject` is what rules are compared with (a path, a
-    command). `preview` is asked only when a person is asked. `private` tools are the owner's alone.
-    `repeatable` tools may be called with the same arguments again and again (polling). `timeout_s` is in
-    seconds. `no_memory` and `cleaner` decide what of the output is remembered and how.
+    command). `always_asks` holds in every mode and against every allow rule; `edits_files` passes in mode
+    auto inside a trusted workspace. `preview` is asked only when a person is asked. `private` tools are the
+    owner's alone. `repeatable` tools may be called with the same arguments again and again (polling).
+    `timeout_s` is in seconds; `after_timeout` says what became of the work then. `no_memory` and `cleaner`
+    decide what of the output is remembered and how.
     """
 
     name: str
@@ -81,7 +83,10 @@ class Tool:
     parallel_safe: bool = False
     serial: bool = False
     timeout_s: float = 60.0
+    after_timeout: Literal["killed", "abandoned"] = "abandoned"
     private: bool = False
+    always_asks: bool = False
+    edits_files: bool = False
     repeatable: bool = False
     no_memory: bool = False
     cleaner: Callable[[str], str] | None = None

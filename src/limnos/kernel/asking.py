@@ -1,0 +1,81 @@
+"""Asking the model: the context rendered, looked at, paired, sent; and what happens when that fails."""
+
+from limnos.kernel.errors import ContextOverflowError, ModelError
+from limnos.kernel.events import ContextChanged, Warned
+from limnos.kernel.messages import Message
+from limnos.kernel.model import Request
+from limnos.kernel.pairing import check_pairing
+from limnos.kernel.reply import Reply, collect
+from limnos.kernel.review import finish_step, note_stage, record_usage
+from limnos.kernel.seams import Rendered
+from limnos.kernel.stages import ContextPayload
+from limnos.kernel.turn import Parts, Turn
+
+RECOVERIES = 2
+RETRY_SECONDS = 1.0
+
+
+async def ask(parts: Parts, turn: Turn) -> Reply | str:
+    """The model's reply, or the text with which pre_action answers.
+
+    A request that is too large for the provider is rendered smaller, twice a turn at most. Raises
+    errors.ModelError, errors.LimitError or cancel.Cancelled.
+    """
+    note = turn.meter.hint(turn.window_share)
+    while True:
+        rendered = await parts.context.render(
+            parts.stream.conversation, note=note, tools=not turn.last_chance
+        )
+        turn.window_share = rendered.used / max(rendered.budget, 1)
+        if rendered.sunk or turn.meter.steps == 1:
+            parts.stream.emit(_changed(rendered))
+        verdict = await parts.stages.run("pre_action", ContextPayload(rendered.messages))
+        note_stage(parts.stream, "pre_action", verdict)
+        if verdict.denied is not None or verdict.answer is not None:
+            return verdict.answer or f"[{verdict.denied}]"
+        assert isinstance(verdict.payload, ContextPayload)
+        request = Request(_paired(parts, verdict.payload.messages), rendered.tools, parts.reply_tokens)
+        turn.reply = reply = Reply(parts.model.name)
+        try:
+            await turn.cancel.guard(collect(parts.model, request, parts.stream, reply))
+        except ContextOverflowError as error:
+            turn.recoveries += 1
+            if turn.recoveries > RECOVERIES:
+                raise
+            parts.context.overflowed(error.limit)
+            continue
+        record_usage(parts, turn, reply, rendered)
+        return reply
+
+
+async def retry(parts: Parts, turn: Turn, reply: Reply) -> None:
+    """Keep the text of a reply that broke off and wait a little; the second time is an error."""
+    finish_step(parts.stream, reply)
+    turn.reply = None
+    turn.broken += 1
+    detail = reply.finish.detail or "the stream ended without a finish marker"
+    if turn.broken > 1:
+        raise ModelError(f"{reply.model} broke off twice: {detail}", "ask again, or limnos model use another")
+    parts.stream.emit(
+        Warned(code="reply_incomplete", text=f"{reply.model} broke off: {detail}; trying again")
+    )
+    await turn.cancel.guard(parts.stream.clock.sleep(RETRY_SECONDS))
+
+
+def _paired(parts: Parts, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    pairing = check_pairing(messages)
+    if not pairing.valid:
+        counts = f"{pairing.dropped} dropped, {pairing.synthesised} made, {pairing.moved} moved"
+        parts.stream.emit(Warned(code="pairing_repaired", text=f"results without order: {counts}"))
+    return pairing.messages
+
+
+def _changed(rendered: Rendered) -> ContextChanged:
+    return ContextChanged(
+        reason="pruned" if rendered.sunk else "assembled",
+        used=rendered.used,
+        budget=rendered.budget,
+        reserve=rendered.reserve,
+        sunk=list(rendered.sunk),
+        marker=rendered.marker,
+    )

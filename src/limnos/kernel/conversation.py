@@ -1,0 +1,184 @@
+"""The conversation as a fold over events: what the model may see of a session, unit by unit.
+
+A *step* (the reply and the results of its calls) is never split; a user message is a unit of its own. The
+same fold serves a running session and one that is loaded from disk, so both are the same by construction.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast
+
+from limnos.kernel.events import (
+    CallFinished,
+    CallProposed,
+    CallStarted,
+    Event,
+    InputInjected,
+    PlanUpdated,
+    ReplyFinished,
+    StepFinished,
+    TurnFinished,
+    TurnStarted,
+)
+from limnos.kernel.messages import (
+    ErrorReason,
+    Message,
+    Outcome,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    tool_message,
+    user,
+)
+
+
+@dataclass(slots=True)
+class Said:
+    """A user message. `id` is `<turn>.<step>` of the step it came before; `time` is ISO 8601 in UTC."""
+
+    id: str
+    turn: int
+    time: str
+    text: str
+    tokens: int | None = None
+
+    def messages(self) -> list[Message]:
+        """The one message of this unit."""
+        return [user(self.text)]
+
+
+@dataclass(slots=True)
+class Step:
+    """A reply and the results of its calls; `open` until its last result is there."""
+
+    id: str
+    turn: int
+    time: str
+    parts: tuple[Part, ...] = ()
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
+    started: set[str] = field(default_factory=set[str])
+    tools: list[str] = field(default_factory=list[str])
+    complete: bool = True
+    open: bool = True
+    tokens: int | None = None
+
+    def messages(self) -> list[Message]:
+        """The assistant message and its results, in call order."""
+        head = Message("assistant", self.parts, tuple(self.calls))
+        return [
+            head,
+            *(tool_message(self.results[call.id]) for call in self.calls if call.id in self.results),
+        ]
+
+
+Unit: TypeAlias = Said | Step
+
+
+class Conversation:
+    """The units of one session in time order, the plan, and what the last turn left open."""
+
+    def __init__(self) -> None:
+        self.units: list[Unit] = []
+        self.plan: list[dict[str, Any]] = []
+        self.title = ""
+        self.turn = 0
+        self.step = 0
+        self.turn_open = False
+        self.last_seq = 0
+        self.client_ids: set[str] = set()
+        self.call_ids: set[str] = set()
+
+    def apply(self, event: Event) -> None:
+        """Take one more event; O(1), whatever the length of the session."""
+        self.last_seq = max(self.last_seq, event.seq)
+        match event:
+            case TurnStarted():
+                self._begin_turn(event)
+            case InputInjected():
+                self._hear(event)
+            case ReplyFinished():
+                self._begin_step(event, _parts(event.text, event.reasoning))
+            case CallProposed():
+                self._propose(event)
+            case CallStarted():
+                self._current_step(event).started.add(event.call)
+            case CallFinished():
+                self._current_step(event).results[event.call] = result_of(event)
+            case StepFinished():
+                self._finish_step(event)
+            case PlanUpdated():
+                self.plan = event.items
+            case TurnFinished():
+                self.turn_open = False
+            case _:
+                pass
+
+    @property
+    def open_step(self) -> Step | None:
+        """The step whose results are not all there, if any."""
+        last = self.units[-1] if self.units else None
+        return last if isinstance(last, Step) and last.open else None
+
+    def _begin_turn(self, event: TurnStarted) -> None:
+        self.turn, self.step, self.turn_open = event.turn, 0, True
+        self._hear(event)
+        self.title = (
+            self.title or event.input.strip().splitlines()[0][:80] if event.input.strip() else self.title
+        )
+
+    def _hear(self, event: TurnStarted | InputInjected) -> None:
+        self.client_ids.add(event.client_id)
+        self.units.append(Said(f"{event.turn}.{event.step}", event.turn, event.time, event.input))
+
+    def _begin_step(self, event: Event, parts: tuple[Part, ...]) -> Step:
+        last = self.units[-1] if self.units else None
+        if isinstance(last, Step) and not last.complete and last.turn == event.turn:
+            self.units.pop()  # a reply that broke off is replaced by its second try
+        step = Step(f"{event.turn}.{event.step}", event.turn, event.time, parts)
+        self.step = event.step
+        self.units.append(step)
+        return step
+
+    def _current_step(self, event: Event) -> Step:
+        return self.open_step or self._begin_step(event, ())
+
+    def _propose(self, event: CallProposed) -> None:
+        step = self._current_step(event)
+        self.call_ids.add(event.call)
+        step.calls.append(
+            ToolCall(event.call, event.tool, event.arguments, event.raw or "", event.parse_error, event.cut)
+        )
+        step.tools.append(event.tool)
+
+    def _finish_step(self, event: StepFinished) -> None:
+        parts = _parts(event.text, event.reasoning)
+        step = self.open_step
+        if step is None:
+            step = self._begin_step(event, parts)
+        step.parts = parts
+        step.complete, step.open = event.complete, False
+
+
+def _parts(text: str, reasoning: list[dict[str, Any]]) -> tuple[Part, ...]:
+    thoughts = (
+        Reasoning(str(item.get("text", "")), item.get("signature"), str(item.get("model", "")))
+        for item in reasoning
+    )
+    return (*thoughts, Text(text)) if text else tuple(thoughts)
+
+
+def result_of(event: CallFinished) -> ToolResult:
+    """The result that a record of a finished call stands for."""
+    error = None
+    if event.error is not None:
+        error = ToolError(
+            cast("ErrorReason", event.error.get("reason", "failed")),
+            str(event.error.get("detail", "")),
+            str(event.error.get("hint", "")),
+        )
+    return ToolResult(
+        event.call, cast("Outcome", event.outcome), (Text(event.text),) if event.text else (), error
+    )

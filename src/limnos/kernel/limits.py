@@ -1,0 +1,91 @@
+"""What a turn may use: steps, tokens, seconds and money; and the one hint to wrap up before the end."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from limnos.kernel.errors import LimitError
+from limnos.kernel.model import Usage
+from limnos.kernel.seams import Clock, Prices, Spending
+
+WRAP_UP_SHARE = 0.8
+WRAP_UP = "You are near a limit of this turn. Finish now: answer with what you have, and say what is left."
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The limits of one turn; a cap of None is none. Money is in the currency of the prices."""
+
+    steps: int = 25
+    tokens: int = 2_000_000
+    seconds: float = 3600.0
+    turn: Decimal | None = None
+    day: Decimal | None = None
+    persona: Decimal | None = None
+
+
+class Meter:
+    """Counts what one turn uses."""
+
+    def __init__(self, caps: Caps, clock: Clock, prices: Prices, spending: Spending) -> None:
+        self.caps = caps
+        self.steps = 0
+        self.tokens = 0
+        self.cost = Decimal(0)
+        self.currency = "USD"
+        self._clock = clock
+        self._prices = prices
+        self._spending = spending
+        self._began = clock.monotonic()
+        self._hinted = False
+
+    @property
+    def milliseconds(self) -> int:
+        """Time since the turn began."""
+        return int((self._clock.monotonic() - self._began) * 1000)
+
+    def record(self, model: str, usage: Usage) -> Decimal:
+        """Take a request's usage and return its cost."""
+        cost, self.currency = self._prices(model, usage)
+        self.tokens += usage.prompt_tokens + usage.completion_tokens
+        self.cost += cost
+        if cost:
+            self._spending.add(cost)
+        return cost
+
+    def check(self) -> None:
+        """Raise LimitError when the next step would pass a limit; the message names it and its setting."""
+        caps = self.caps
+        if self.steps >= caps.steps:
+            raise LimitError(
+                f"stopped at {caps.steps} steps, the limit of a turn",
+                f"limnos config set steps {caps.steps * 2}",
+            )
+        if self.tokens >= caps.tokens:
+            raise LimitError(
+                f"stopped at {self.tokens} tokens, the limit of a turn is {caps.tokens}",
+                f"limnos config set turn.tokens {caps.tokens * 2}",
+            )
+        if self.milliseconds >= caps.seconds * 1000:
+            raise LimitError(
+                f"stopped after {caps.seconds:g} s, the limit of a turn",
+                f"limnos config set turn.seconds {caps.seconds * 2:g}",
+            )
+        self._check_money("turn", caps.turn, self.cost, "a turn")
+        self._check_money("day", caps.day, self._spending.today() if caps.day is not None else None, "a day")
+        spent = self._spending.total() if caps.persona is not None else None
+        self._check_money("persona", caps.persona, spent, "this persona")
+
+    def _check_money(self, key: str, cap: Decimal | None, spent: Decimal | None, what: str) -> None:
+        if cap is not None and spent is not None and spent >= cap:
+            raise LimitError(
+                f"stopped at {cap} {self.currency}: your cap for {what}",
+                f"limnos config set cap.{key} {cap * 2}" + (", or go on tomorrow" if key == "day" else ""),
+            )
+
+    def hint(self, window_share: float) -> str:
+        """The wrap-up note, once, when steps, tokens or the window are used to 80 %; else empty."""
+        share = max(self.steps / self.caps.steps, self.tokens / self.caps.tokens, window_share)
+        if self._hinted or share < WRAP_UP_SHARE:
+            return ""
+        self._hinted = True
+        return WRAP_UP

@@ -1,0 +1,108 @@
+"""The loop: render, ask the model, run its calls, again, until it answers or something ends the turn."""
+
+from limnos.kernel.asking import ask, retry
+from limnos.kernel.cancel import Cancelled
+from limnos.kernel.errors import LimitError, LimnosError, StorageError
+from limnos.kernel.events import ReplyFinished, TurnFinished
+from limnos.kernel.messages import ToolError
+from limnos.kernel.reply import Reply
+from limnos.kernel.review import finish_step, note_stage, review, warn_of_cut, with_unique_ids
+from limnos.kernel.stages import InputPayload, OutputPayload
+from limnos.kernel.turn import Ending, Parts, Turn, close
+
+CUT = ToolError(
+    "invalid_arguments", "the reply was cut off, so this call was not run", "send it in smaller parts"
+)
+
+
+class Loop:
+    """Runs the turns of one session, one at a time."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._stream = parts.stream
+
+    async def run(self, turn: Turn, *, resumed: bool = False) -> TurnFinished:
+        """Run `turn` to its one terminal event. Only errors.StorageError gets out: then nothing is saved."""
+        try:
+            early = None if resumed else await self._hear(turn)
+            ending = early or await self._steps(turn)
+        except Cancelled:
+            ending = Ending(turn.cancel.reason or "stopped", f"stopped by you after step {turn.meter.steps}")
+        except StorageError:
+            raise
+        except LimitError as error:
+            ending = Ending("limit", error.what, error.fix)
+        except LimnosError as error:
+            ending = Ending("failed", error.what, error.fix)
+        return close(self._stream, turn, ending)
+
+    async def _hear(self, turn: Turn) -> Ending | None:
+        verdict = await self._parts.stages.run(
+            "on_input", InputPayload(turn.text, turn.source, turn.principal)
+        )
+        note_stage(self._stream, "on_input", verdict)
+        if verdict.denied is not None:
+            return Ending("denied", verdict.denied, "change the input, or ask who set the guard")
+        return None if verdict.answer is None else await self._answer(turn, verdict.answer)
+
+    async def _steps(self, turn: Turn) -> Ending:
+        while True:
+            turn.meter.check()
+            turn.cancel.raise_if_requested()
+            while turn.inbox:
+                self._stream.emit(turn.inbox.pop(0), durable=True)
+            self._stream.step = turn.meter.steps = turn.meter.steps + 1
+            reply = await ask(self._parts, turn)
+            if isinstance(reply, str):
+                return await self._answer(turn, reply)
+            if not reply.complete:
+                await retry(self._parts, turn, reply)
+            elif (answered := await review(self._parts, reply)) is not None:
+                return await self._answer(turn, answered)
+            elif reply.calls and not turn.last_chance:
+                await self._act(turn, reply)
+            elif turn.inbox:
+                finish_step(self._stream, reply)
+            else:
+                warn_of_cut(self._stream, reply, self._parts.reply_tokens)
+                return await self._answer(turn, reply.text, reply)
+
+    async def _act(self, turn: Turn, reply: Reply) -> None:
+        calls = self._parts.calls
+        with_unique_ids(reply, self._stream.conversation.call_ids, self._parts.ids)
+        head = ReplyFinished(text=reply.text, reasoning=reply.reasoning, finish=reply.finish.reason)
+        self._stream.emit(head)
+        calls.propose(reply.calls)
+        if reply.finish.runnable:
+            results = await calls.run(reply.calls, turn.state)
+        else:
+            results = [calls.fail(call, turn.state, CUT) for call in reply.calls]
+        finish_step(self._stream, reply)
+        turn.reply = None
+        turn.cancel.raise_if_requested()
+        if turn.state.repeats.stuck:
+            raise LimitError(
+                f"stopped: {turn.state.repeats.stuck}", "say it differently, or use another model"
+            )
+        turn.last_chance = all(result.outcome == "denied" for result in results)
+
+    async def _answer(self, turn: Turn, text: str, reply: Reply | None = None) -> Ending:
+        verdict = await self._parts.stages.run("before_output", OutputPayload(text))
+        note_stage(self._stream, "before_output", verdict)
+        assert isinstance(verdict.payload, OutputPayload)
+        text = verdict.answer or verdict.payload.text
+        if verdict.denied is not None:
+            text = f"[withheld: {verdict.denied}]"
+        finish_step(self._stream, reply or Reply(self._parts.model.name), text)
+        turn.reply = None
+        note_stage(
+            self._stream, "after_output", await self._parts.stages.run("after_output", OutputPayload(text))
+        )
+        if not turn.last_chance:
+            return Ending("done")
+        if turn.state.unattended:
+            return Ending(
+                "denied", f"{turn.state.unattended} denied: nobody could answer", "run it in a terminal"
+            )
+        return Ending("denied", "every call of the last step was denied", "say what should be done instead")

@@ -1,0 +1,107 @@
+"""What surrounds a reply: its usage, the warnings it deserves, and the stages that look at it."""
+
+from dataclasses import replace
+
+from limnos.kernel.events import StageNote, StepFinished, UsageRecorded, Warned
+from limnos.kernel.messages import ToolCall
+from limnos.kernel.model import Finish, Usage
+from limnos.kernel.reply import Reply
+from limnos.kernel.seams import Ids, Rendered
+from limnos.kernel.stages import ReplyPayload, StageName, Verdict
+from limnos.kernel.stream import EventStream
+from limnos.kernel.turn import Parts, Turn
+
+TRUNCATED_SHARE = 0.6
+
+
+def note_stage(stream: EventStream, stage: StageName, verdict: Verdict) -> None:
+    """Write down what the handlers of a stage did."""
+    for note in verdict.notes:
+        stream.emit(StageNote(stage=stage, handler=note.handler, action=note.action, detail=note.detail))
+
+
+def record_usage(parts: Parts, turn: Turn, reply: Reply, rendered: Rendered) -> None:
+    """Count what the request used; our own estimate stands in where the provider said nothing.
+
+    A provider that saw far fewer tokens than were sent has cut the prompt silently (Ollama's `num_ctx`).
+    """
+    usage = reply.usage or Usage(rendered.used, parts.model.count_tokens(reply.text))
+    cost = turn.meter.record(reply.model, usage)
+    parts.stream.emit(
+        UsageRecorded(
+            model=reply.model,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            cached_tokens=usage.cached_tokens,
+            cost=str(cost),
+            currency=turn.meter.currency,
+            estimated=reply.usage is None,
+        )
+    )
+    if reply.usage and rendered.used > 1000 and usage.prompt_tokens < rendered.used * TRUNCATED_SHARE:
+        parts.stream.emit(
+            Warned(
+                code="prompt_truncated",
+                text=f"{reply.model} read {usage.prompt_tokens} of about {rendered.used} tokens sent",
+                fix="raise the server's own context size (Ollama: num_ctx), or lower context_tokens here",
+            )
+        )
+
+
+def warn_of_cut(stream: EventStream, reply: Reply, reply_tokens: int) -> None:
+    """Say it when an answer is cut or empty, and why."""
+    if reply.finish.reason == "length" and not reply.calls:
+        thought = "; its reasoning used them all" if reply.reasoning and not reply.text else ""
+        stream.emit(
+            Warned(
+                code="answer_cut",
+                text=f"the answer ended at the limit of {reply_tokens} tokens{thought}",
+                fix=f"limnos config set context.reserve {reply_tokens * 4}",
+            )
+        )
+    elif not reply.text.strip() and not reply.calls:
+        stream.emit(Warned(code="answer_empty", text=f"{reply.model} sent an empty answer", fix="ask again"))
+
+
+def finish_step(stream: EventStream, reply: Reply, text: str | None = None) -> None:
+    """Close the step of `reply`. With `text` it is the turn's final answer, and on disk when this returns.
+
+    The calls of a reply that broke off were never proposed and are not listed.
+    """
+    final = text is not None
+    stream.emit(
+        StepFinished(
+            text=reply.text if text is None else text,
+            calls=[call.id for call in reply.calls] if reply.complete and not final else [],
+            reasoning=reply.reasoning,
+            finish=reply.finish.reason,
+            tokens=reply.usage.completion_tokens if reply.usage else 0,
+            complete=reply.complete or final,
+        ),
+        durable=final,
+    )
+
+
+async def review(parts: Parts, reply: Reply) -> str | None:
+    """Let post_action see the reply. It may change text and calls; a text that it answers is returned."""
+    verdict = await parts.stages.run("post_action", ReplyPayload(reply.text, reply.calls))
+    note_stage(parts.stream, "post_action", verdict)
+    if verdict.denied is not None:
+        return f"[withheld: {verdict.denied}]"
+    if verdict.answer is not None:
+        return verdict.answer
+    assert isinstance(verdict.payload, ReplyPayload)
+    reply.text, reply.calls = verdict.payload.text, verdict.payload.calls
+    return None
+
+
+def with_unique_ids(reply: Reply, used: set[str], ids: Ids) -> None:
+    """Ids are unique in a session: a provider's id that was seen before is replaced by one of ours."""
+    calls: list[ToolCall] = []
+    for call in reply.calls:
+        fresh = replace(call, id=ids.new("call")) if call.id in used or not call.id.strip() else call
+        used.add(fresh.id)
+        calls.append(fresh)
+    if tuple(calls) != reply.calls:
+        reply.calls = tuple(calls)
+        reply.finish = Finish(reply.finish.reason, reply.calls, reply.finish.detail)

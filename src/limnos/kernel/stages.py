@@ -1,0 +1,254 @@
+"""The seven points of a turn where somebody may look or act, as one ordered, typed pipeline."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from limnos.kernel.messages import Arguments, Message, ToolCall, ToolResult
+from limnos.kernel.seams import Principal
+
+StageName: TypeAlias = Literal[
+    "on_input",
+    "pre_action",
+    "post_action",
+    "before_toolcall",
+    "after_toolcall",
+    "before_output",
+    "after_output",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class InputPayload:
+    """on_input: a message arrived."""
+
+    text: str
+    source: str
+    principal: Principal
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPayload:
+    """pre_action: the context is ready; a rewrite may only add messages."""
+
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyPayload:
+    """post_action: what the model returned."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallPayload:
+    """before_toolcall: one call before it is asked about; rewritten arguments are validated again."""
+
+    call: str
+    tool: str
+    plugin: str
+    arguments: Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPayload:
+    """after_toolcall: one result before the model reads it."""
+
+    tool: str
+    plugin: str
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPayload:
+    """before_output and after_output: the final text."""
+
+    text: str
+
+
+Payload: TypeAlias = (
+    InputPayload | ContextPayload | ReplyPayload | CallPayload | ResultPayload | OutputPayload
+)
+PAYLOADS: dict[StageName, type[Payload]] = {
+    "on_input": InputPayload,
+    "pre_action": ContextPayload,
+    "post_action": ReplyPayload,
+    "before_toolcall": CallPayload,
+    "after_toolcall": ResultPayload,
+    "before_output": OutputPayload,
+    "after_output": OutputPayload,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Nothing to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Go on with `payload` instead; of the same type as the one that came."""
+
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """Stop this input, call or result, for this reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer with `text` at once; the turn goes straight to before_output."""
+
+    text: str
+
+
+Outcome: TypeAlias = Pass | Rewrite | Deny | Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """One plugin's handler of one stage.
+
+    One that only looks (`rewrites` false) may pass, deny or answer. `policy` says what its failure means;
+    guards keep `fail_closed`. `scope` own_tools limits it to calls of its own plugin.
+    """
+
+    name: str
+    stage: StageName
+    run: Callable[[Payload], Awaitable[Outcome]]
+    plugin: str = "kernel"
+    rewrites: bool = False
+    priority: int = 100
+    policy: Literal["fail_open", "fail_closed"] = "fail_closed"
+    scope: Literal["global", "own_tools"] = "global"
+    timeout_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a handler did, for the audit log."""
+
+    handler: str
+    action: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a stage decided: the payload to go on with, unless it was denied or answered."""
+
+    payload: Payload
+    denied: str | None = None
+    answer: str | None = None
+    notes: tuple[Note, ...] = ()
+
+
+class Pipeline:
+    """Handlers in order: those that rewrite one after the other, then those that only look, together."""
+
+    def __init__(self, handlers: Iterable[Handler] = ()) -> None:
+        self._handlers: list[Handler] = []
+        for handler in handlers:
+            self.attach(handler)
+
+    def attach(self, handler: Handler) -> None:
+        """Add a handler at its place: by priority, then by plugin and name."""
+        self._handlers.append(handler)
+        self._handlers.sort(key=lambda one: (one.priority, one.plugin, one.name))
+
+    def detach(self, plugin: str, reason: str) -> None:
+        """A plugin is gone: handlers that fail open go, the others deny until they are attached again."""
+        kept = [one for one in self._handlers if one.plugin != plugin]
+        for handler in self._handlers:
+            if handler.plugin == plugin and handler.policy == "fail_closed":
+                kept.append(_tombstone(handler, reason))
+        self._handlers = sorted(kept, key=lambda one: (one.priority, one.plugin, one.name))
+
+    async def run(self, stage: StageName, payload: Payload) -> Verdict:
+        """Pass `payload` through `stage`. Never raises: a handler's fault is decided by its policy."""
+        handlers = [one for one in self._handlers if one.stage == stage and _in_scope(one, payload)]
+        if not handlers:
+            return Verdict(payload)
+        notes: list[Note] = []
+        for handler in (one for one in handlers if one.rewrites):
+            outcome = await _outcome(handler, payload, notes)
+            if isinstance(outcome, Rewrite):
+                payload = outcome.payload
+            elif not isinstance(outcome, Pass):
+                return _ended(payload, outcome, notes)
+        watching = [one for one in handlers if not one.rewrites]
+        for outcome in await asyncio.gather(*(_outcome(one, payload, notes) for one in watching)):
+            if isinstance(outcome, Deny | Answer):
+                return _ended(payload, outcome, notes)
+        return Verdict(payload, notes=tuple(notes))
+
+
+def _in_scope(handler: Handler, payload: Payload) -> bool:
+    if handler.scope == "global" or not isinstance(payload, CallPayload | ResultPayload):
+        return True
+    return payload.plugin == handler.plugin
+
+
+def _ended(payload: Payload, outcome: Deny | Answer, notes: list[Note]) -> Verdict:
+    if isinstance(outcome, Deny):
+        return Verdict(payload, denied=outcome.reason, notes=tuple(notes))
+    return Verdict(payload, answer=outcome.text, notes=tuple(notes))
+
+
+async def _outcome(handler: Handler, payload: Payload, notes: list[Note]) -> Outcome:
+    try:
+        async with asyncio.timeout(handler.timeout_s):
+            outcome = await handler.run(payload)
+    except TimeoutError:
+        return _failed(handler, f"no answer within {handler.timeout_s:g} s", notes)
+    except Exception as error:  # noqa: BLE001 - the border to handlers: their faults are data here
+        return _failed(handler, f"{type(error).__name__}: {error}", notes)
+    return _checked(handler, payload, outcome, notes)
+
+
+def _checked(handler: Handler, payload: Payload, outcome: Outcome, notes: list[Note]) -> Outcome:
+    match outcome:
+        case Pass():
+            return outcome
+        case Rewrite(payload=new):
+            if not handler.rewrites or not _same_kind(payload, new):
+                return _failed(handler, "rewrote what it may not rewrite", notes)
+            notes.append(Note(handler.name, "rewrite"))
+        case Deny(reason=reason):
+            notes.append(Note(handler.name, "deny", reason))
+        case Answer(text=text):
+            notes.append(Note(handler.name, "answer", text[:200]))
+    return outcome
+
+
+def _same_kind(old: Payload, new: Payload) -> bool:
+    if isinstance(old, ContextPayload) and isinstance(new, ContextPayload):
+        return all(message in new.messages for message in old.messages)
+    if isinstance(old, CallPayload) and isinstance(new, CallPayload):
+        return (old.call, old.tool) == (new.call, new.tool)
+    if isinstance(old, ResultPayload) and isinstance(new, ResultPayload):
+        return old.result.call_id == new.result.call_id
+    return type(old) is type(new)
+
+
+def _failed(handler: Handler, detail: str, notes: list[Note]) -> Outcome:
+    notes.append(Note(handler.name, "failed", detail))
+    if handler.policy == "fail_open":
+        return Pass()
+    return Deny(f"guard {handler.name} failed: {detail}")
+
+
+def _tombstone(handler: Handler, reason: str) -> Handler:
+    async def deny(_: Payload) -> Outcome:
+        return Deny(f"guard {handler.name} is down: {reason}")
+
+    return Handler(
+        handler.name, handler.stage, deny, handler.plugin, priority=handler.priority, scope=handler.scope
+    )

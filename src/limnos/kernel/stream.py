@@ -1,0 +1,54 @@
+"""The one place where an event gets its number, reaches the disk and then everybody who listens."""
+
+from dataclasses import replace
+from typing import TypeVar
+
+from limnos.kernel.conversation import Conversation
+from limnos.kernel.events import Event
+from limnos.kernel.seams import Clock, EventLog, Listener
+
+E = TypeVar("E", bound=Event)
+
+
+class EventStream:
+    """The events of one session: stamped, written, folded into the conversation, then told."""
+
+    def __init__(self, session: str, log: EventLog, clock: Clock, conversation: Conversation) -> None:
+        self.session = session
+        self.conversation = conversation
+        self.clock = clock
+        self.turn = conversation.turn
+        self.step = conversation.step
+        self._log = log
+        self._seq = conversation.last_seq
+        self._listeners: list[Listener] = []
+
+    def emit(self, event: E, *, durable: bool = False) -> E:
+        """Stamp `event` and send it on; what is persisted is written before anybody hears of it.
+
+        Raises errors.StorageError when it cannot be written; then nobody hears of it.
+        """
+        stamped = replace(
+            event,
+            seq=self._seq + 1,
+            time=self.clock.now(),
+            session=self.session,
+            turn=event.turn or self.turn,
+            step=event.step or self.step,
+        )
+        if event.persisted:
+            self._log.append(stamped, durable=durable)
+            self.conversation.apply(stamped)
+        self._seq += 1
+        for listener in tuple(self._listeners):
+            listener(stamped)
+        return stamped
+
+    def listen(self, listener: Listener) -> None:
+        """Tell `listener` of every event from now on."""
+        self._listeners.append(listener)
+
+    def unlisten(self, listener: Listener) -> None:
+        """Stop telling `listener`."""
+        if listener in self._listeners:
+            self._listeners.remove(listener)

@@ -1,0 +1,91 @@
+"""A turn's state, and how it ends: with a closing message and one terminal event, whatever happened."""
+
+from dataclasses import dataclass, field
+
+from limnos.kernel.calls import Calls, TurnState
+from limnos.kernel.cancel import Cancel
+from limnos.kernel.events import EXIT_CODES, InputInjected, StepFinished, TurnFinished, TurnReason
+from limnos.kernel.limits import Meter
+from limnos.kernel.model import Model
+from limnos.kernel.repeats import Repeats
+from limnos.kernel.reply import Reply
+from limnos.kernel.seams import ContextEngine, Ids, Principal
+from limnos.kernel.stages import Pipeline
+from limnos.kernel.stream import EventStream
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the loop works with; everything is passed in."""
+
+    model: Model
+    context: ContextEngine
+    calls: Calls
+    stages: Pipeline
+    stream: EventStream
+    ids: Ids
+    reply_tokens: int
+
+
+@dataclass(slots=True)
+class Turn:
+    """One input and everything until the final answer."""
+
+    text: str
+    source: str
+    principal: Principal
+    meter: Meter
+    cancel: Cancel
+    inbox: list[InputInjected] = field(default_factory=list[InputInjected])
+    state: TurnState = field(init=False)
+    reply: Reply | None = None
+    broken: int = 0
+    recoveries: int = 0
+    window_share: float = 0.0
+    last_chance: bool = False
+
+    def __post_init__(self) -> None:
+        self.state = TurnState(self.principal, self.cancel, Repeats())
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a turn ended; `message` and `fix` say why and what to do when it was not `done`."""
+
+    reason: TurnReason
+    message: str = ""
+    fix: str = ""
+
+
+def close(stream: EventStream, turn: Turn, ending: Ending) -> TurnFinished:
+    """Write the closing assistant message, unless the answer is one, and the terminal event.
+
+    The closing message makes the next user message legal for every provider.
+    """
+    if ending.reason != "done" and not _answered(stream):
+        note = f"[{ending.message or ending.reason}]"
+        text = f"{turn.reply.text}\n{note}" if turn.reply and turn.reply.text else note
+        stream.emit(StepFinished(text=text, finish=ending.reason))
+    meter = turn.meter
+    return stream.emit(
+        TurnFinished(
+            reason=ending.reason,
+            exit=EXIT_CODES[ending.reason],
+            steps=meter.steps,
+            calls=turn.state.calls,
+            ms=meter.milliseconds,
+            tokens=meter.tokens,
+            cost=str(meter.cost),
+            currency=meter.currency,
+            message=ending.message,
+            fix=ending.fix,
+        ),
+        durable=True,
+    )
+
+
+def _answered(stream: EventStream) -> bool:
+    """Whether the conversation ends with an assistant message that has no calls."""
+    units = stream.conversation.units
+    last = units[-1].messages()[-1] if units else None
+    return last is not None and last.role == "assistant" and stream.conversation.open_step is None
