@@ -1,0 +1,135 @@
+"""The audit log: one append-only JSONL file per session. It is the truth; everything else is derived."""
+
+import errno
+import fcntl
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from limnos.kernel.errors import SessionInUseError, StorageError
+from limnos.kernel.events import Event, from_record, to_record
+from limnos.store.records import Loaded, encode_record, read_records
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a file held: its events in order, and whether some of it was damaged."""
+
+    events: tuple[Event, ...]
+    damaged: bool
+    last_seq: int
+
+
+def read_history(path: Path) -> History:
+    """Load a session file for reading; changes nothing on disk. Raises StorageError."""
+    loaded = read_records(_read(path))
+    return History(_events(loaded), bool(loaded.damaged or loaded.torn), loaded.last_seq)
+
+
+def _events(loaded: Loaded) -> tuple[Event, ...]:
+    events: list[Event] = []
+    for record in loaded.records:
+        try:
+            event = from_record(record)
+        except TypeError:
+            loaded.damaged += 1
+            continue
+        if event is not None:
+            events.append(event)
+    return tuple(events)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}", f"check who owns {path}") from None
+
+
+class AuditLog:
+    """The writer of one session file. One process holds it at a time; others may read."""
+
+    def __init__(self, path: Path) -> None:
+        """Open for writing, repair what a crash left at the end, and load what is there.
+
+        Raises SessionInUseError when another process writes it, StorageError when the disk refuses.
+        """
+        self.path = path
+        self._descriptor = _open(path)
+        try:
+            _lock(self._descriptor, path)
+            loaded = read_records(_read(path))
+            self._mend(loaded)
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+        self.history = History(_events(loaded), bool(loaded.damaged or loaded.torn), loaded.last_seq)
+
+    def append(self, event: Event, *, durable: bool = False) -> None:
+        """Write one line by one write; with `durable` it is on the disk when this returns."""
+        line = encode_record(to_record(event))
+        try:
+            written = os.write(self._descriptor, line)
+            while written < len(line):
+                written += os.write(self._descriptor, line[written:])
+            if durable:
+                os.fdatasync(self._descriptor)
+        except OSError as error:
+            raise storage_error(self.path, error) from None
+
+    def close(self) -> None:
+        """Flush to the disk and give the lock back; may be called twice."""
+        if self._descriptor < 0:
+            return
+        try:
+            os.fdatasync(self._descriptor)
+        except OSError as error:
+            raise storage_error(self.path, error) from None
+        finally:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _mend(self, loaded: Loaded) -> None:
+        """Set a torn last line aside and begin a new line, so that the next record stands alone."""
+        if loaded.torn:
+            aside = self.path.with_name(self.path.name + ".damaged")
+            with aside.open("ab") as file:
+                file.write(loaded.torn + b"\n")
+        if not loaded.ends_with_newline:
+            os.write(self._descriptor, b"\n")
+
+
+def _open(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise storage_error(path, error) from None
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        session = path.stem.rsplit("-", 1)[-1]
+        raise SessionInUseError(
+            f"session {session} cannot be written: it is open in another process",
+            f"limnos replay {session} to read, limnos open {session} --fork to write",
+        ) from None
+
+
+def storage_error(path: Path, error: OSError) -> StorageError:
+    """What a failed write means for the person."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageError(
+            f"nothing is saved from now on: the disk of {path.parent} is full",
+            "free some space, then /continue",
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return StorageError(
+            f"{path.parent} cannot be written: {error.strerror}",
+            "make it writable, or name another home in LIMNOS_HOME",
+        )
+    return StorageError(f"{path} failed: {error.strerror}", "check the disk, then /continue")

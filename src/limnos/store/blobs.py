@@ -1,0 +1,48 @@
+"""Payloads by content: the same bytes have the same block id and lie on the disk once."""
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+from limnos.store.audit import storage_error
+
+_BLOCK = re.compile(r"^b[0-9a-f]{32}$")
+
+
+class BlobStore:
+    """A folder of payloads, two characters of the digest per subfolder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, data: bytes) -> str:
+        """Keep `data`; the file appears whole or not at all. Raises StorageError."""
+        block = "b" + hashlib.sha256(data).hexdigest()[:32]
+        path = self._path(block)
+        if path.exists():
+            return block
+        draft = path.with_name(f".{block}.{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with draft.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fdatasync(file.fileno())
+            draft.replace(path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise storage_error(path, error) from None
+        return block
+
+    def get(self, block: str) -> bytes:
+        """The bytes of `block`. Raises KeyError when there is none, or it is no block id."""
+        if not _BLOCK.match(block):
+            raise KeyError(block)
+        try:
+            return self._path(block).read_bytes()
+        except OSError:
+            raise KeyError(block) from None
+
+    def _path(self, block: str) -> Path:
+        return self._folder / block[1:3] / block

@@ -1,0 +1,96 @@
+"""Reading a session file that may be damaged: what is whole is kept, what is not is reported."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import msgspec
+
+from limnos.kernel.arguments import ParseFailure, parse_json
+
+_NULS = re.compile(rb"\x00+")
+_HEAD = re.compile(rb'\{"v":')
+_ENCODER = msgspec.json.Encoder()
+
+
+@dataclass(slots=True)
+class Loaded:
+    """The records of a file in order. `torn` is the last line if it was cut; `damaged` counts bad lines."""
+
+    records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    torn: bytes = b""
+    damaged: int = 0
+    ends_with_newline: bool = True
+
+    @property
+    def last_seq(self) -> int:
+        """The highest number that was given."""
+        return max((record["seq"] for record in self.records), default=0)
+
+
+def read_records(data: bytes) -> Loaded:
+    """Split `data` at LF only and keep every whole record; never raises.
+
+    NUL bytes, left by a power cut, belong to no record. A last line without a newline is kept when it is
+    whole, and is `torn` when it is not.
+    """
+    loaded = Loaded(ends_with_newline=not data or data.endswith(b"\n"))
+    *lines, last = data.split(b"\n")
+    for line in lines:
+        _take(line, loaded)
+    if last.strip(b"\x00"):
+        if not _take(last, loaded):
+            loaded.torn = last
+    elif last:
+        loaded.damaged += 1
+    return loaded
+
+
+def _take(line: bytes, loaded: Loaded) -> bool:
+    """Keep the records of one line; False when there is none although it holds something."""
+    record = parse_record(line)
+    if record is not None:
+        loaded.records.append(record)
+        return True
+    if not line:
+        return True
+    loaded.damaged += 1
+    found = [record for piece in _pieces(line) if (record := parse_record(piece)) is not None]
+    loaded.records.extend(found)
+    return bool(found)
+
+
+def _pieces(line: bytes) -> Iterator[bytes]:
+    """The parts of a damaged line that may be whole: between NUL runs, from one record head to the next.
+
+    Inside a JSON text the quotes of a head are escaped, so a text cannot pass for a record.
+    """
+    for run in _NULS.split(line):
+        starts = [match.start() for match in _HEAD.finditer(run)]
+        for start, end in zip(starts, [*starts[1:], len(run)], strict=True):
+            yield run[start:end]
+
+
+def parse_record(line: bytes) -> dict[str, Any] | None:
+    """The record of one line; None when it is none."""
+    try:
+        value = parse_json(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        return None
+    if isinstance(value, ParseFailure) or not isinstance(value, dict):
+        return None
+    record = cast("dict[str, Any]", value)
+    seq = record.get("seq")
+    is_record = type(seq) is int and isinstance(record.get("type"), str) and "v" in record
+    return record if is_record else None
+
+
+def encode_record(record: dict[str, Any]) -> bytes:
+    """One line, newline included. Lone surrogates, which no file may hold, become question marks."""
+    try:
+        return _ENCODER.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace") + b"\n"

@@ -1,0 +1,58 @@
+"""Money spent by a persona: one line a cost, so that processes can write at once."""
+
+import os
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+from limnos.store.audit import storage_error
+
+
+class SpendingFile:
+    """Lines of `<day> <amount>`; read from where the last look ended."""
+
+    def __init__(self, path: Path, now: Callable[[], str]) -> None:
+        self._path = path
+        self._now = now
+        self._offset = 0
+        self._days: dict[str, Decimal] = {}
+
+    def add(self, cost: Decimal) -> None:
+        """Append a cost. Raises StorageError."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(descriptor, f"{self._now()[:10]} {cost}\n".encode())
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise storage_error(self._path, error) from None
+
+    def today(self) -> Decimal:
+        """The sum of this day, UTC."""
+        self._catch_up()
+        return self._days.get(self._now()[:10], Decimal(0))
+
+    def total(self) -> Decimal:
+        """The sum of all days."""
+        self._catch_up()
+        return sum(self._days.values(), Decimal(0))
+
+    def _catch_up(self) -> None:
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise storage_error(self._path, error) from None
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        for line in whole.decode("utf-8", "replace").splitlines():
+            day, _, amount = line.partition(" ")
+            try:
+                self._days[day] = self._days.get(day, Decimal(0)) + Decimal(amount)
+            except InvalidOperation:
+                continue
