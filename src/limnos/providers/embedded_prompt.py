@@ -1,0 +1,211 @@
+"""What the embedded model reads: a short system text, examples as chat turns, then the conversation.
+
+Measured (architecture, "The embedded model's weights"): the examples as chat turns gave 16 of 16 right
+tools, the same lines inside the system text 10, the model's own tool template 2 of 20.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
+
+import msgspec
+
+from limnos.kernel.messages import Message, ToolCall, result_text, text_of
+from limnos.kernel.model import Request, ToolSpec
+
+Segment = tuple[str, bool]
+"""A piece of the prompt, and whether role marks in it are role marks (ours) or plain text (anybody's)."""
+
+FACTS = "Facts:"
+SYSTEM_TOKENS = 400
+RESULT_CHARACTERS = 8000
+OLD_RESULT_CHARACTERS = 600
+
+_DESCRIPTION_CHARACTERS = 90
+_CHARACTERS_PER_TOKEN = 3.5
+_END = "<|im_end|>\n"
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """A line on how to choose; it is said when all of its `tools` are offered."""
+
+    text: str
+    tools: list[str]
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """An example, as turns: `[user, text]`, `[call, tool, args]`, `[result, tool, text]`, `[answer, text]`."""
+
+    turns: list[list[Any]]
+
+    @property
+    def tools(self) -> set[str]:
+        """The tools it calls; it is shown when all of them are offered."""
+        return {turn[1] for turn in self.turns if turn[0] == "call"}
+
+
+class Texts(msgspec.Struct, frozen=True):
+    """The fixed texts, as `embedded_prompt.json` holds them."""
+
+    intro: str
+    tools: str
+    rules: list[Rule]
+    after_result: str
+    pairs: list[Pair]
+
+
+@cache
+def texts() -> Texts:
+    """The shipped texts."""
+    return msgspec.json.decode(
+        files("limnos.providers").joinpath("embedded_prompt.json").read_bytes(), type=Texts
+    )
+
+
+def prefix(tools: Sequence[ToolSpec]) -> str:
+    """What every request with these tools begins with: the system text and the examples."""
+    offered = {tool.name for tool in tools}
+    parts = [_mark("system"), system_text(tools), _END]
+    for pair in texts().pairs:
+        if pair.tools <= offered:
+            parts += [text for turn in pair.turns for text in _example(turn)]
+    return "".join(parts)
+
+
+def system_text(tools: Sequence[ToolSpec]) -> str:
+    """Who it is, the tools in one line each, the rules; at most about `SYSTEM_TOKENS` tokens.
+
+    With more tools than fit, the later ones are named without their description.
+    """
+    shown = texts()
+    offered = {tool.name for tool in tools}
+    rules = [
+        f"- {rule.text}" for rule in shown.rules if set(rule.tools) <= offered and (offered or not rule.tools)
+    ]
+    room = SYSTEM_TOKENS * _CHARACTERS_PER_TOKEN - sum(map(len, (shown.intro, shown.tools, *rules)))
+    lines: list[str] = []
+    for tool in tools:
+        line = tool_line(tool)
+        lines.append(line if room >= len(line) else tool.name)
+        room -= len(lines[-1])
+    listed = [shown.tools, *lines] if lines else []
+    return "\n".join((shown.intro, *listed, *rules))
+
+
+def tool_line(tool: ToolSpec) -> str:
+    """`name(required, optional?): ` and the first sentence of the description."""
+    properties = cast("Mapping[str, Any]", tool.parameters.get("properties") or {})
+    required = set(cast("list[str]", tool.parameters.get("required") or []))
+    names = ", ".join(name if name in required else f"{name}?" for name in properties)
+    sentence = tool.description.split(". ")[0].split("\n")[0].rstrip(".")
+    return f"{tool.name}({names}): {sentence[:_DESCRIPTION_CHARACTERS]}"
+
+
+def facts_of(messages: Sequence[Message]) -> str:
+    """The last paragraph of the system messages if it begins with `Facts:`; all else of them is not used.
+
+    Other routes get a long system text. This one has its own; of theirs it takes the date, the folder and
+    what else the caller puts there.
+    """
+    paragraphs = [
+        part
+        for message in messages
+        if message.role == "system"
+        for part in text_of(message.parts).split("\n\n")
+    ]
+    last = paragraphs[-1].strip() if paragraphs else ""
+    return last if last.startswith(FACTS) else ""
+
+
+def compose(request: Request, facts: Mapping[int, str]) -> list[Segment]:
+    """The prompt of `request`. `facts` are said at the head of the message with that index.
+
+    Results of the newest turn keep up to `RESULT_CHARACTERS`, older ones `OLD_RESULT_CHARACTERS`.
+    """
+    newest = newest_user(request.messages)
+    segments: list[Segment] = [(prefix(request.tools), True)]
+    for place in range(len(request.messages)):
+        room = RESULT_CHARACTERS if place > newest else OLD_RESULT_CHARACTERS
+        segments += _turns(request.messages, place, room, facts.get(place, ""))
+    segments.append((_mark("assistant"), True))
+    return segments
+
+
+def newest_user(messages: Sequence[Message]) -> int:
+    """The index of the last user message; -1 when there is none."""
+    return max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
+
+
+def _turns(messages: Sequence[Message], place: int, room: int, facts: str) -> Iterator[Segment]:
+    message = messages[place]
+    match message.role:
+        case "user":
+            head = f"({facts})\n" if facts else ""
+            yield from _turn("user", head + text_of(message.parts))
+        case "assistant" if not message.calls:
+            if text := text_of(message.parts):
+                yield from _turn("assistant", answer_json(text))
+        case "tool" if message.result is not None:
+            # one call, one result: several calls of one reply (another model made them) are told one by one
+            if call := _call_of(messages[:place], message.result.call_id):
+                yield from _turn("assistant", call_json(call.name, call.arguments or {}))
+            yield from _turn(
+                "user", result_turn(call.name if call else "a tool", cut(result_text(message.result), room))
+            )
+        case _:
+            return
+
+
+def _call_of(messages: Sequence[Message], call_id: str) -> ToolCall | None:
+    return next(
+        (call for message in reversed(messages) for call in message.calls if call.id == call_id), None
+    )
+
+
+def call_json(tool: str, arguments: Mapping[str, Any]) -> str:
+    """A call in the form the grammar allows."""
+    return json.dumps({"tool": tool, "args": arguments}, ensure_ascii=False)
+
+
+def answer_json(text: str) -> str:
+    """An answer in the form the grammar allows."""
+    return json.dumps({"answer": text}, ensure_ascii=False)
+
+
+def result_turn(tool: str, text: str) -> str:
+    """A result as the person's turn, with the line that asks to answer from it."""
+    return f"Result of {tool}:\n{text}\n\n{texts().after_result}"
+
+
+def cut(text: str, room: int) -> str:
+    """At most about `room` characters of `text`: head and tail, and a line that says what is missing."""
+    if len(text) <= room:
+        return text
+    head, tail = text[: room * 2 // 3], text[-(room // 3) :]
+    return f"{head}\n[... {len(text) - len(head) - len(tail)} characters left out ...]\n{tail}"
+
+
+def _mark(role: str) -> str:
+    return f"<|im_start|>{role}\n"
+
+
+def _turn(role: str, text: str) -> Iterator[Segment]:
+    yield _mark(role), True
+    yield text, False
+    yield _END, True
+
+
+def _example(turn: list[Any]) -> Iterator[str]:
+    match turn:
+        case ["user", text]:
+            yield _mark("user") + text + _END
+        case ["call", tool, arguments]:
+            yield _mark("assistant") + call_json(tool, arguments) + _END
+        case ["result", tool, text]:
+            yield _mark("user") + result_turn(tool, text) + _END
+        case ["answer", text]:
+            yield _mark("assistant") + answer_json(text) + _END
+        case _:
+            raise ValueError(f"no turn of an example: {turn}")
