@@ -76,6 +76,7 @@ def _changed(rendered: Rendered) -> ContextChanged:
         used=rendered.used,
         budget=rendered.budget,
         reserve=rendered.reserve,
+        system=rendered.system,
         sunk=list(rendered.sunk),
         marker=rendered.marker,
     )

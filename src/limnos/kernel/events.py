@@ -259,7 +259,10 @@ class StepFinished(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextChanged(Event):
-    """What the next request holds, in tokens; `sunk` and `recalled` are step ids."""
+    """What the next request holds, in tokens; `sunk` and `recalled` are step ids.
+
+    `used` is the whole request, `system` the prompt in it, `reserve` what is kept free for the reply.
+    """
 
     type: ClassVar[str] = "context_changed"
 
@@ -267,6 +270,7 @@ class ContextChanged(Event):
     used: int
     budget: int
     reserve: int
+    system: int = 0
     sunk: list[str] = field(default_factory=list[str])
     recalled: list[str] = field(default_factory=list[str])
     marker: str = ""

@@ -201,7 +201,7 @@ class Prices(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A request's content as the context engine chose it; sizes in tokens.
+    """A request's content as the context engine chose it; sizes in tokens, `system` that of the prompt.
 
     `sunk` names the steps that left the window with this render, `marker` is what stands in their place.
     """
@@ -211,6 +211,7 @@ class Rendered:
     used: int
     budget: int
     reserve: int
+    system: int = 0
     sunk: tuple[str, ...] = ()
     marker: str = ""
 

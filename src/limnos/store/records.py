@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, cast
 
 import msgspec
@@ -69,7 +70,7 @@ def _pieces(line: bytes) -> Iterator[bytes]:
     """
     for run in _NULS.split(line):
         starts = [match.start() for match in _HEAD.finditer(run)]
-        for start, end in zip(starts, [*starts[1:], len(run)], strict=True):
+        for start, end in pairwise([*starts, len(run)]):
             yield run[start:end]
 
 

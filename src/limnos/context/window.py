@@ -1,0 +1,196 @@
+"""The window, first version: the newest whole steps that fit the request budget, and a marker for the rest.
+
+The relevance engine takes this place later behind the same seam (`kernel.seams.ContextEngine`).
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from limnos.context.markers import marker
+from limnos.context.shorten import shorten_results
+from limnos.kernel.conversation import Conversation, Said, Step, Unit
+from limnos.kernel.errors import LimitError
+from limnos.kernel.messages import Message, Text, result_text, system, text_of, user
+from limnos.kernel.model import Model, ToolSpec
+from limnos.kernel.registry import Catalogue
+from limnos.kernel.seams import Rendered
+
+MESSAGE_TOKENS = 4  # roles and separators, as chat templates add them
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSettings:
+    """`share` of the model's window is for the request; a prune leaves `prune_target` of that budget."""
+
+    share: float = 0.8
+    reserve: int = 1024
+    prune_target: float = 0.6
+    newest_steps: int = 10
+    catalogue_share: float = 0.2
+
+
+class Window:
+    """A tail of whole units behind one boundary, which moves only when the request would not fit."""
+
+    def __init__(
+        self,
+        model: Model,
+        catalogue: Catalogue,
+        prompt: Callable[[Sequence[str]], str],
+        settings: WindowSettings,
+    ) -> None:
+        self._model = model
+        self._catalogue = catalogue
+        self._prompt = prompt
+        self._settings = settings
+        self._boundary = 0
+        self._counted = 0
+        self._tail_tokens = 0
+        self._marker = ""
+        self._limit: int | None = None
+        self._spec_tokens: dict[str, int] = {}
+
+    @property
+    def budget(self) -> int:
+        """Tokens a request may have: a share of the window, less the reserve for the reply."""
+        window = min(self._model.context_tokens, self._limit or self._model.context_tokens)
+        return max(int(window * self._settings.share) - self._settings.reserve, 256)
+
+    def overflowed(self, limit: int | None) -> None:
+        """Believe the provider's limit; without one, think a quarter smaller."""
+        believed = limit or int((self._limit or self._model.context_tokens) * 0.75)
+        self._limit = min(believed, self._limit or believed)
+
+    async def render(self, conversation: Conversation, *, note: str = "", tools: bool = True) -> Rendered:
+        """See `kernel.seams.ContextEngine`. Costs what the window costs, not what the session does."""
+        offer = self._catalogue.offer(int(self.budget * self._settings.catalogue_share), self._count_spec)
+        specs = offer.specs if tools else ()
+        head = self._prompt(offer.lines)
+        system_tokens = self._count(head)
+        fixed = system_tokens + sum(self._count_spec(spec) for spec in specs) + self._count(note)
+        self._count_new(conversation)
+        sunk = self._prune(conversation, fixed) if self._total(fixed) > self.budget else ()
+        messages = self._messages(conversation, head, note)
+        used = self._total(fixed)
+        if used > self.budget:
+            messages, used = self._squeeze(messages, fixed)
+        return Rendered(
+            tuple(messages),
+            specs,
+            used=used,
+            budget=self.budget,
+            reserve=self._settings.reserve,
+            system=system_tokens,
+            sunk=tuple(unit.id for unit in sunk if isinstance(unit, Step)),
+            marker=self._marker if sunk else "",
+        )
+
+    def _count(self, text: str) -> int:
+        return self._model.count_tokens(text) + MESSAGE_TOKENS if text else 0
+
+    def _count_spec(self, spec: ToolSpec) -> int:
+        if spec.name not in self._spec_tokens:
+            text = json.dumps(
+                {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
+            )
+            self._spec_tokens[spec.name] = self._count(text)
+        return self._spec_tokens[spec.name]
+
+    def _count_new(self, conversation: Conversation) -> None:
+        """Add what came since the last render; the last unit may have grown or been replaced."""
+        units = conversation.units
+        start = max(self._boundary, min(self._counted, len(units)) - 1)
+        if start < self._counted:
+            self._tail_tokens = sum(unit.tokens or 0 for unit in units[self._boundary : start])
+        for unit in units[start:]:
+            unit.tokens = sum(self._message_tokens(message) for message in unit.messages())
+            self._tail_tokens += unit.tokens
+        self._counted = len(units)
+
+    def _message_tokens(self, message: Message) -> int:
+        text = text_of(message.parts) if message.result is None else result_text(message.result)
+        calls = "".join(f"{call.name}{json.dumps(dict(call.arguments or {}))}" for call in message.calls)
+        return self._model.count_tokens(text + calls) + MESSAGE_TOKENS
+
+    def _total(self, fixed: int) -> int:
+        return fixed + self._tail_tokens + self._count(self._marker)
+
+    def _prune(self, conversation: Conversation, fixed: int) -> tuple[Unit, ...]:
+        """Move the boundary so that the newest units fit the prune target; what is passed over has sunk."""
+        units = conversation.units
+        room = int(self.budget * self._settings.prune_target) - fixed
+        keep = len(units)
+        steps = 0
+        total = 0
+        for place in range(len(units) - 1, self._boundary - 1, -1):
+            total += units[place].tokens or 0
+            steps += isinstance(units[place], Step)
+            needed = steps <= 1 and isinstance(units[place], Step)
+            if not needed and (total > room or steps > self._most_steps(room)):
+                break
+            keep = place
+        sunk = tuple(units[self._boundary : keep])
+        self._boundary = keep
+        self._marker = marker(units[:keep])
+        self._tail_tokens = sum(unit.tokens or 0 for unit in units[keep:])
+        return sunk
+
+    def _most_steps(self, room: int) -> int:
+        """The newest steps always stay while they fit; beyond them the room alone decides."""
+        return max(self._settings.newest_steps, room)
+
+    def _messages(self, conversation: Conversation, head: str, note: str) -> list[Message]:
+        kept = conversation.units[self._boundary :]
+        messages = [system(head)]
+        if self._marker:
+            messages.append(user(self._marker))
+        question = self._current_question(conversation)
+        if question is not None:
+            messages.append(_stamped(question))
+        for unit in kept:
+            messages += [_stamped(unit)] if isinstance(unit, Said) else unit.messages()
+        if note:
+            messages.append(user(f"[note from limnos: {note}]"))
+        return _joined(messages)
+
+    def _current_question(self, conversation: Conversation) -> Said | None:
+        """The message that began the current turn, when it is no longer in the tail."""
+        for unit in conversation.units[self._boundary :]:
+            if isinstance(unit, Said) and unit.turn == conversation.turn:
+                return None
+        for unit in reversed(conversation.units[: self._boundary]):
+            if isinstance(unit, Said) and unit.turn == conversation.turn:
+                return unit
+            if unit.turn != conversation.turn:
+                break
+        return None
+
+    def _squeeze(self, messages: list[Message], fixed: int) -> tuple[list[Message], int]:
+        """The last step alone is too large: show head and tail of its results."""
+        room = self.budget - fixed - MESSAGE_TOKENS * len(messages)
+        if room < self.budget // 20:
+            raise LimitError(
+                f"the context cannot shrink: fixed parts are {fixed} of {self.budget} tokens",
+                "limnos config set catalogue.share 0.1, or use a model with a larger window",
+            )
+        shortened = shorten_results(messages, room, self._model.count_tokens)
+        used = fixed + sum(self._message_tokens(message) for message in shortened[1:])
+        return shortened, used
+
+
+def _stamped(unit: Said) -> Message:
+    """A user message with its time at the head: stable text, so the prefix stays the same."""
+    return user(f"[{unit.time[:10]} {unit.time[11:16]} UTC]\n{unit.text}")
+
+
+def _joined(messages: list[Message]) -> list[Message]:
+    """Neighbouring user messages become one: some routes insist on alternating roles."""
+    joined: list[Message] = []
+    for message in messages:
+        last = joined[-1] if joined else None
+        if last is not None and last.role == "user" and message.role == "user":
+            joined[-1] = Message("user", (Text(f"{text_of(last.parts)}\n\n{text_of(message.parts)}"),))
+        else:
+            joined.append(message)
+    return joined
