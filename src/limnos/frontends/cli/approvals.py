@@ -1,0 +1,251 @@
+"""The gate's question as a person sees it, and the answer row below it.
+
+The question's body is printed once and stays as a record. Text that is asked about is never cut in a way
+that hides an effect: only the middle of very long words is replaced by its length.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+from limnos.frontends.cli.cells import line_width, wrap
+from limnos.frontends.cli.diffs import diff_lines, is_diff
+from limnos.frontends.cli.escapes import command_text, one_line, visible
+from limnos.frontends.cli.look import Look
+from limnos.frontends.cli.spans import Line, Span, line
+from limnos.frontends.cli.times import clock, duration
+from limnos.kernel.events import ApprovalAnswered, ApprovalAsked
+from limnos.kernel.seams import Answer
+
+READABLE_SECONDS = 0.5  # ux.md rule 2: an answer counts once the question was visible for so long
+_DIFF_ROWS = 24
+_LABEL = 8
+Verdict: TypeAlias = Literal["no", "once", "always", "edit", "show"]
+_LETTERS: dict[str, Verdict] = {"n": "no", "y": "once", "a": "always", "e": "edit", "v": "show"}
+_TITLES = {"no": "deny", "once": "allow once", "edit": "put it into your line", "show": "print all of it"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a line says to an open question."""
+
+    verdict: Verdict
+    reason: str | None = None
+
+
+def read_reply(text: str, *, may_store: bool) -> Reply | None:
+    """`n`, `y`, `a`, `e`, `v` or `n: reason`; None when the line is a message."""
+    word = text.strip()
+    if word[:2] == "n:":
+        return Reply("no", word[2:].strip() or None)
+    verdict = _LETTERS.get(word)
+    return None if verdict is None or (verdict == "always" and not may_store) else Reply(verdict)
+
+
+def question_lines(look: Look, asked: ApprovalAsked, parts: Sequence[Sequence[str]] = ()) -> list[Line]:
+    """The whole question: head with its code, where, what, to whom, from where, and what would change."""
+    reason = one_line(asked.reasons[0]) if asked.reasons else "it needs your yes"
+    head = look.signed("ask", f"{one_line(asked.tool)} asks: ", reason)
+    code = one_line(asked.approval)
+    folder = look.path(one_line(asked.cwd))
+    if look.narrow or line_width(head) + len(code) + 2 > look.cells:
+        rows = [*wrap(head, look.cells, "  "), *_labelled(look, "code", f"{code}, in {folder}")]
+    else:
+        rows = [look.right(head, code), *_labelled(look, "in", folder)]
+    rows.extend(_what(look, asked, parts))
+    for more in asked.reasons[1:]:
+        rows.extend(_labelled(look, "why", one_line(more)))
+    if asked.destinations:
+        rows.extend(_labelled(look, "to", ", ".join(one_line(place) for place in asked.destinations)))
+    foreign = [one_line(origin) for origin in asked.origins if origin not in ("person", "persona", "kernel")]
+    if foreign:
+        rows.extend(_labelled(look, "from", f"{', '.join(foreign)}, not trusted", warn=True))
+    if asked.preview:
+        rows.extend(_preview(look, asked.preview, _DIFF_ROWS))
+    return rows
+
+
+def whole_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
+    """Everything that would run, nothing shortened; for `v`."""
+    text = json.dumps(asked.arguments, ensure_ascii=False, indent=2)
+    command = asked.arguments.get("command")
+    rows = _block(look, visible(command if isinstance(command, str) else text))
+    return rows + (_preview(look, asked.preview, None) if asked.preview else [])
+
+
+def rule_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
+    """The exact rule that `a` would store."""
+    rule: Mapping[str, Any] = asked.rule or {}
+    text = f"{rule.get('effect', 'allow')} {rule.get('tool', asked.tool)} `{rule.get('match', '')}`"
+    return [(), *_labelled(look, "rule", one_line(text))]
+
+
+def scope_row(asked: ApprovalAsked) -> Line:
+    """The choices after `a`: where the rule shall hold."""
+    scope = "this session" if (asked.rule or {}).get("scope", "session") == "session" else "persona default"
+    return line(Span("? ", "warn"), f"0 back   1 {scope}")
+
+
+def answered_line(look: Look, answered: ApprovalAnswered) -> Line:
+    """The one line that records an answer."""
+    after = f"after {duration(answered.after_ms)}"
+    match answered.answer:
+        case "once":
+            return look.signed("done", f"allowed by you, once, {after}")
+        case "always":
+            rule: Mapping[str, Any] = answered.rule or {}
+            scope = str(rule.get("scope", "session"))
+            text = f"allowed by you, always in this {scope}, {after}: `{rule.get('match', '')}`"
+            return look.cut(look.signed("done", one_line(text)))
+        case "edit":
+            return look.signed("done", f"allowed by you, edited, {after}")
+        case "expired":
+            return look.signed("idle", "denied: no answer in time    next: /retry asks again")
+        case _:
+            why = f": {one_line(answered.reason)}" if answered.reason else ""
+            return look.cut(look.signed("idle", f"denied by you {after}{why}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a line meant to an open question: an answer to send, lines to print, text to edit."""
+
+    answer: Answer | None = None
+    rows: Sequence[Line] = ()
+    fill: str | None = None
+
+
+@dataclass(slots=True)
+class AnswerRow:
+    """The live row of one open question. `visible_at` and `begun` are seconds of one monotonic clock."""
+
+    asked: ApprovalAsked
+    visible_at: float
+    parts: Sequence[Sequence[str]] = ()
+    choosing: bool = False
+    editing: bool = False
+
+    def readable(self, now: float) -> bool:
+        """Whether the question has been visible long enough to be answered."""
+        return now - self.visible_at >= READABLE_SECONDS
+
+    def reply(self, text: str, begun: float) -> Reply | None:
+        """What Enter would answer: only a line begun when the question could be read counts."""
+        if not self.readable(begun):
+            return None
+        if self.choosing:
+            return {"0": Reply("show"), "1": Reply("always")}.get(text.strip())
+        return read_reply(text, may_store=self.asked.rule is not None)
+
+    def hear(self, look: Look, text: str, begun: float) -> Heard | None:
+        """Take a line; None when it is a message and no answer."""
+        if self.editing:
+            answer = edited(self.asked, text)
+            return Heard(answer) if answer else Heard(rows=[look.signed("ask", "this is no JSON object")])
+        reply = self.reply(text, begun)
+        if reply is None:
+            return None
+        if self.choosing:
+            self.choosing = False
+            return Heard(Answer("always", source="tty") if reply.verdict == "always" else None)
+        match reply.verdict:
+            case "always":
+                self.choosing = True
+                return Heard(rows=rule_lines(look, self.asked))
+            case "edit":
+                self.editing = True
+                return Heard(fill=edit_text(self.asked))
+            case "show":
+                return Heard(rows=whole_lines(look, self.asked))
+            case _:
+                return Heard(Answer(reply.verdict, reason=reply.reason, source="tty"))
+
+    def row(self, look: Look, text: str, begun: float) -> Line:
+        """The row: the choices, or what Enter will do with what stands in the composer."""
+        if self.editing:
+            return line(Span("? ", "warn"), "Enter: run your edited version   Esc stops   Ctrl-U back")
+        if self.choosing and not text:
+            return scope_row(self.asked)
+        if not text:
+            return self._choices(look)
+        reply = self.reply(text, begun)
+        if reply is None:
+            long = "Enter queues your line   Alt-N no   Alt-Y once   Ctrl-U first to answer"
+            return line(Span("? ", "warn"), "Alt-N no  Alt-Y once  Ctrl-U first" if look.narrow else long)
+        return line(Span("? ", "warn"), f"Enter: {self._title(reply)}")
+
+    def _title(self, reply: Reply) -> str:
+        if self.choosing:
+            return "go back" if reply.verdict == "show" else "allow, and store the rule above"
+        if reply.verdict == "always":
+            return "show the rule before it is stored"
+        title = _TITLES[reply.verdict]
+        if reply.verdict == "once" and len(self.parts) > 1:
+            title += f", all {len(self.parts)} parts"
+        return title + (f", because: {one_line(reply.reason)}" if reply.reason else "")
+
+    def _choices(self, look: Look) -> Line:
+        always = ("  a always" if look.narrow else "   a always...") if self.asked.rule is not None else ""
+        if look.narrow:
+            return line(Span("? ", "warn"), f"n no  y once{always}  e edit  v all")
+        row = line(Span("? ", "warn"), f"n no   y once{always}   e edit   n: reason   v all")
+        return look.right(row, f"no at {clock(self.asked.expires, look.zone)}") if self.asked.expires else row
+
+
+def edit_text(asked: ApprovalAsked) -> str:
+    """What `e` puts into the composer: the command, or the arguments as JSON."""
+    command = asked.arguments.get("command")
+    return command if isinstance(command, str) else json.dumps(asked.arguments, ensure_ascii=False)
+
+
+def edited(asked: ApprovalAsked, text: str) -> Answer | None:
+    """The answer to an edit; None when the text is no JSON object."""
+    if isinstance(asked.arguments.get("command"), str):
+        return Answer("edit", arguments={**asked.arguments, "command": text}, source="tty")
+    try:
+        arguments = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(arguments, dict):
+        return None
+    return Answer("edit", arguments=cast("dict[str, Any]", arguments), source="tty")
+
+
+def _what(look: Look, asked: ApprovalAsked, parts: Sequence[Sequence[str]]) -> Iterator[Line]:
+    command = asked.arguments.get("command")
+    if isinstance(command, str):
+        yield from _labelled(look, "run", command_text(command))
+        for number, part in enumerate(parts if len(parts) > 1 else (), 1):
+            yield from _labelled(look, f"part {number}", command_text(one_line(" ".join(part))))
+        asked_about = {name: value for name, value in asked.arguments.items() if name != "command"}
+    else:
+        asked_about = asked.arguments
+    for name, value in asked_about.items():
+        if asked.preview and name not in ("path", "url"):
+            continue
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield from _labelled(look, one_line(name), command_text(text))
+
+
+def _preview(look: Look, preview: str, limit: int | None) -> list[Line]:
+    return diff_lines(look, preview, limit) if is_diff(preview) else _block(look, command_text(preview))
+
+
+def _block(look: Look, text: str) -> list[Line]:
+    rows = (wrap(line(row), look.cells - 2) for row in text.split("\n"))
+    return [line("  ", *piece) for pieces in rows for piece in pieces]
+
+
+def _labelled(look: Look, label: str, text: str, *, warn: bool = False) -> list[Line]:
+    begin = "  " if look.narrow and label in ("code", "in", "run") else f"  {label:<{_LABEL}}"
+    if look.narrow and label not in ("code", "in", "run"):
+        begin = f"  {label} "
+    elif not begin.endswith(" "):
+        begin += " "
+    rows: list[Line] = []
+    for piece in text.split("\n"):
+        spans = (Span(piece, "warn" if warn else ""),)
+        for row in wrap(spans, look.cells - len(begin)):
+            rows.append(line(begin if not rows else " " * len(begin), *row))
+    return rows

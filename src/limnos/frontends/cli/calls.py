@@ -1,0 +1,124 @@
+"""Tool calls as lines: one head per call, the decisive line of a failure, neighbouring reads as one line."""
+
+import json
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from limnos.frontends.cli.cells import cut, expand_tabs, width
+from limnos.frontends.cli.escapes import one_line, visible
+from limnos.frontends.cli.look import Look
+from limnos.frontends.cli.spans import Line, Span, line
+from limnos.frontends.cli.times import counted, duration
+from limnos.kernel.events import CallFinished, CallProposed
+
+_SUBJECTS = ("command", "path", "query", "pattern", "url", "text", "name", "task")
+_DECISIVE = re.compile(r"error|fail|exception|denied|not found|no such|cannot|fatal", re.IGNORECASE)
+_WORTH_A_TIME = 100
+_MANY_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that ended: what was proposed and its one result."""
+
+    proposed: CallProposed
+    finished: CallFinished
+
+    @property
+    def is_read(self) -> bool:
+        """Done without an effect: it may share a line with its neighbours."""
+        return self.finished.outcome == "done" and self.proposed.effects == "none"
+
+
+def subject(arguments: dict[str, Any] | None) -> str:
+    """What a call is about, on one line: its command, path or query, else its arguments."""
+    if not arguments:
+        return ""
+    for name in _SUBJECTS:
+        value = arguments.get(name)
+        if isinstance(value, str) and value:
+            return one_line(f'"{value}"' if name in ("query", "text", "task") else value)
+    return one_line(json.dumps(arguments, ensure_ascii=False))
+
+
+def head(look: Look, sign: Span, call: CallProposed, after: str) -> Line:
+    """`✓ run_command  make test  4 s`: the subject gives way when the row is too narrow."""
+    tool = one_line(call.tool)
+    tail = f"  {after}" if after else ""
+    room = look.cells - 2 - width(tool) - 2 - width(tail)
+    about = cut(subject(call.arguments), max(0, room), look.signs.cut)
+    return line(sign, " ", tool, f"  {about}" if about else "", tail)
+
+
+def finished_lines(look: Look, call: Call, *, show: bool) -> list[Line]:
+    """The lines of a call that ended; `show` names the command that prints all of it."""
+    finished = call.finished
+    match finished.outcome:
+        case "done":
+            return [look.cut(head(look, Span(look.signs.done, "ok"), call.proposed, _success(finished)))]
+        case "failed":
+            return _failure(look, call, show)
+        case "unknown":
+            text = "outcome unknown: limnos ended while it ran"
+            return [
+                head(look, Span(look.signs.ask, "warn"), call.proposed, text),
+                line("  It is not run again by itself. Look, then tell limnos what happened."),
+            ]
+        case "cancelled":
+            after = f"cancelled after {duration(finished.ms)}" if finished.ms else "cancelled"
+            return [head(look, Span(look.signs.idle, "dim"), call.proposed, after)]
+        case _:
+            detail = one_line(str((finished.error or {}).get("detail", "")))
+            after = f"denied: {detail}" if detail else "denied"
+            return [head(look, Span(look.signs.idle, "dim"), call.proposed, after)]
+
+
+def group_line(look: Look, calls: Sequence[Call]) -> Line:
+    """`✓ read_file  3 files in tests: conftest.py, cli/conftest.py, cli/test_run.py`."""
+    sign, tool = Span(look.signs.done, "ok"), one_line(calls[0].proposed.tool)
+    paths = [str((call.proposed.arguments or {}).get("path") or "") for call in calls]
+    if all(paths):
+        folder = posixpath.commonpath(paths) if len({path[0] == "/" for path in paths}) == 1 else ""
+        folder = posixpath.dirname(folder) if folder in paths else folder
+        names = [posixpath.relpath(path, folder) if folder else path for path in paths]
+        text = (
+            f"{len(calls)} files" + (f" in {look.path(folder)}" if folder else "") + ": " + ", ".join(names)
+        )
+    else:
+        text = f"{counted(len(calls), 'call')}: " + ", ".join(
+            subject(call.proposed.arguments) for call in calls
+        )
+    return look.cut(line(sign, " ", tool, "  ", one_line(text)))
+
+
+def tail_lines(look: Look, text: str, count: int) -> list[Line]:
+    """The last `count` lines of output, each cut to one row of column 3."""
+    lines = [row for row in visible(text).split("\n") if row.strip()][-count:]
+    return [look.cut(line("  ", expand_tabs(row))) for row in lines]
+
+
+def _success(finished: CallFinished) -> str:
+    parts = [one_line(finished.summary)] if finished.summary else []
+    return "  ".join((*parts, duration(finished.ms)) if finished.ms >= _WORTH_A_TIME else parts)
+
+
+def _failure(look: Look, call: Call, show: bool) -> list[Line]:
+    finished, error = call.finished, call.finished.error or {}
+    reason = f"exit {finished.exit}" if finished.exit is not None else str(error.get("reason", "failed"))
+    parts = ["failed" + (f", {one_line(reason)}" if reason != "failed" else "")]
+    if finished.ms >= _WORTH_A_TIME:
+        parts.append(duration(finished.ms))
+    after = ", ".join(parts)
+    lines = [row for row in visible(finished.text).split("\n") if row.strip()]
+    if show and len(lines) > _MANY_LINES:
+        after += f"  /show {finished.seq} for {counted(len(lines), 'line')}"
+    detail = str(error.get("detail", "")) if finished.exit is None else ""
+    decisive = detail or next((row for row in reversed(lines) if _DECISIVE.search(row)), "")
+    decisive = decisive or (lines[-1] if lines else "")
+    rows = [look.cut(head(look, Span(look.signs.failed, "bad"), call.proposed, after))]
+    if decisive:
+        rows.append(look.cut(line("  ", one_line(decisive.strip()))))
+    return rows
