@@ -1,0 +1,52 @@
+"""`limnos` and `python -m limnos`. The first help is printed before anything heavy is imported."""
+
+import contextlib
+import importlib
+import io
+import os
+import sys
+
+from limnos.frontends.cli import help as help_texts
+
+_CLOSED_PIPE = 141
+
+
+def main() -> None:
+    """Run the command line and end the process with its exit code."""
+    unicode = _reconfigure()
+    try:
+        code = _run(sys.argv[1:], unicode)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _CLOSED_PIPE
+        _discard_output()
+    sys.exit(code)
+
+
+def _run(arguments: list[str], unicode: bool) -> int:
+    if arguments in (["--help"], ["-h"], ["help"]):
+        sys.stdout.write(help_texts.top())
+        return 0
+    return importlib.import_module("limnos.frontends.cli.main").run(arguments, unicode=unicode)
+
+
+def _reconfigure() -> bool:
+    """Make the streams UTF-8 that never fails; whether they were UTF-8 before, so that signs can show."""
+    unicode = all(
+        (stream.encoding or "").lower().replace("-", "") == "utf8" for stream in (sys.stdout, sys.stderr)
+    )
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    return unicode
+
+
+def _discard_output() -> None:
+    """The reader is gone: let the interpreter flush its last bytes into nothing."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(nowhere, sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""What every command gets: the environment, the terminal, and the two ways out of a program.
+
+Data goes to stdout; progress, questions, summaries and errors go to stderr.
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from limnos import lazy
+from limnos.agent.settings import Environment
+from limnos.frontends.cli.cells import pad, width
+from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.look import Look, Terminal
+from limnos.frontends.cli.spans import Line, Span, line, painted
+from limnos.kernel.errors import LimnosError
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """One run of the program."""
+
+    environment: Environment
+    terminal: Terminal
+    look: Look
+
+    def data(self, text: str) -> None:
+        """Write text to stdout as it is."""
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def record(self, record: Mapping[str, Any]) -> None:
+        """Write one JSON object, one line."""
+        self.data(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+    def show(self, spans: Line) -> None:
+        """Print one line for people to stdout."""
+        self.data(painted(spans, self.terminal.colour(sys.stdout)) + "\n")
+
+    def say(self, *parts: str | Span) -> None:
+        """Print one line to stderr."""
+        self.say_line(line(*parts))
+
+    def say_line(self, spans: Line) -> None:
+        """Print one line to stderr."""
+        sys.stderr.write(painted(spans, self.terminal.colour(sys.stderr)) + "\n")
+        sys.stderr.flush()
+
+    def done(self, text: str, following: str = "") -> None:
+        """Say a new state and what can come next."""
+        self.say_line(self.look.signed("done", text, f"  next: {following}" if following else ""))
+
+    def complain(self, what: str, fix: str) -> None:
+        """The two lines of an error; the fix is the last."""
+        self.say(Span("error:", "bad"), f" {one_line(what)}")
+        if fix:
+            self.say(f"fix: {one_line(fix)}")
+
+    def fail(self, error: LimnosError) -> int:
+        """Say an error and return its exit code."""
+        self.complain(error.what, error.fix)
+        return error.exit_code
+
+    def rows(self, header: Sequence[str], rows: Sequence[Sequence[str]], signs: Sequence[str] = ()) -> None:
+        """A list: aligned columns under a dim header for people, tabs and nothing else for programs.
+
+        `signs` are names of signs, one per row, for people only. The last column is free text.
+        """
+        clean = [[one_line(cell) for cell in row] for row in rows]
+        if not self.terminal.columns_for_lists:
+            for row in clean:
+                self.data("\t".join(row) + "\n")
+            return
+        widths = [max(width(row[n]) for row in (list(header), *clean)) for n in range(len(header))]
+        margin = "  " if signs else ""
+        laid = ["  ".join(pad(cell, widths[n]) for n, cell in enumerate(row)).rstrip() for row in clean]
+        head = "  ".join(pad(cell, widths[n]) for n, cell in enumerate(header)).rstrip()
+        self.show(self.look.cut(line(Span(margin + head, "dim"))))
+        for number, text in enumerate(laid):
+            spans = self.look.signed(signs[number], text) if signs else line(text)
+            self.show(self.look.cut(spans))
+
+    def now(self) -> datetime:
+        """The present."""
+        return datetime.now(UTC)
+
+    @property
+    def folder(self) -> str:
+        """The folder the program was started in."""
+        return str(Path.cwd())
+
+
+def console_of(ctx: "lazy.typer.Context") -> Console:
+    """The console that `main` put into the parser's context."""
+    found = ctx.obj
+    assert isinstance(found, Console)
+    return found

@@ -1,0 +1,202 @@
+"""From words to a command: global flags, help, the parser, and every error as two lines."""
+
+import difflib
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from limnos import __version__, lazy
+from limnos.agent.settings import Environment, read_environment
+from limnos.frontends.cli import help as help_texts
+from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.look import Terminal
+from limnos.frontends.cli.table import CHAT, COMMANDS, GLOBAL_FLAGS, PROGRAM, Command
+from limnos.kernel.errors import LimnosError, UsageError
+
+_STOPPED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The command line taken apart: the command, its function, what is left for its parser."""
+
+    command: Command
+    name: str
+    function: Callable[..., Any]
+    rest: Sequence[str]
+
+
+def run(arguments: Sequence[str], *, unicode: bool) -> int:
+    """Do what the command line says and return the exit code. Lets BrokenPipeError pass."""
+    before, after = _split(arguments)
+    flags = [word for word in before if word in GLOBAL_FLAGS]
+    words = [word for word in before if word not in GLOBAL_FLAGS] + after
+    environment = read_environment()
+    console = _console(environment, flags, unicode)
+    try:
+        return _dispatch(words, console)
+    except LimnosError as error:
+        return console.fail(error)
+    except KeyboardInterrupt:
+        console.say("stopped by you")
+        return _STOPPED
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the border of the front end: people see two lines, the log has the rest
+        return _unexpected(error, console, debug="--debug" in flags)
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What stands before `--`, and the rest with it."""
+    words = list(arguments)
+    end = words.index("--") if "--" in words else len(words)
+    return words[:end], words[end:]
+
+
+def _console(environment: Environment, flags: Sequence[str], unicode: bool) -> Console:
+    columns = environment.text("COLUMNS")
+    terminal = Terminal(
+        stdin=sys.stdin is not None and sys.stdin.isatty(),
+        stdout=sys.stdout.isatty(),
+        stderr=sys.stderr.isatty(),
+        unicode=unicode,
+        dumb=environment.text("TERM") in ("", "dumb"),
+        no_color=environment.no_color or "--no-color" in flags,
+        accessible=environment.accessible or "--accessible" in flags,
+        no_input="--no-input" in flags,
+        plain="--plain" in flags,
+        columns=int(columns) if columns.isdecimal() else 0,
+    )
+    return Console(environment, terminal, terminal.look(environment.text("HOME")))
+
+
+def _dispatch(words: Sequence[str], console: Console) -> int:
+    asked = list(words[: words.index("--") if "--" in words else None])
+    if asked[:1] == ["help"] or "-h" in asked or "--help" in asked:
+        chat = bool(asked) and asked[0].startswith("-")
+        return _help([] if chat else [w for w in asked if not w.startswith("-") and w != "help"], console)
+    if asked[:1] == ["--version"]:
+        console.data(f"{PROGRAM} {__version__}\n")
+        return 0
+    found = _find(words)
+    outcome = _parse(found, console)
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _find(words: Sequence[str]) -> Words:
+    if not words or words[0].startswith("-"):
+        return Words(CHAT, "", _functions(CHAT)[""], words)
+    command = _command(words[0])
+    functions = _functions(command)
+    rest = words[1:]
+    if rest and rest[0] in functions and rest[0]:
+        return Words(command, rest[0], functions[rest[0]], rest[1:])
+    if "" in functions and (len(functions) == 1 or not rest or rest[0].startswith("-")):
+        return Words(command, "", functions[""], rest)
+    if not rest or rest[0].startswith("-"):
+        raise UsageError(
+            f"{PROGRAM} {command.name} needs one of: {_names(functions)}", _help_of(command.name)
+        )
+    near = _near(rest[0], list(functions))
+    fix = f"{PROGRAM} {command.name} {near}" if near else _help_of(command.name)
+    raise UsageError(f"no command `{command.name} {rest[0]}`", fix)
+
+
+def _command(word: str) -> Command:
+    if word in COMMANDS:
+        return COMMANDS[word]
+    if word == CHAT.module:
+        return CHAT
+    near = _near(word, list(COMMANDS))
+    raise UsageError(f"no command `{word}`", f"{PROGRAM} {near}" if near else f"{PROGRAM} --help")
+
+
+def _near(word: str, known: Sequence[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(word, [name for name in known if name], 1)), None)
+
+
+def _names(functions: dict[str, Callable[..., Any]]) -> str:
+    return ", ".join(name for name in functions if name)
+
+
+def _help_of(name: str) -> str:
+    return f"{PROGRAM} help {name}" if name else f"{PROGRAM} --help"
+
+
+def _functions(command: Command) -> dict[str, Callable[..., Any]]:
+    return command.load().FUNCTIONS
+
+
+def _parser(function: Callable[..., Any]) -> Any:
+    app = lazy.typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command(add_help_option=False)(function)
+    return lazy.typer.main.get_command(app)
+
+
+def _parse(found: Words, console: Console) -> Any:
+    name = " ".join(filter(None, (PROGRAM, found.command.name, found.name)))
+    parser = _parser(found.function)
+    try:
+        return parser.main(list(found.rest), prog_name=name, standalone_mode=False, obj=console)
+    except lazy.typer.Exit as stop:
+        return stop.exit_code
+    except lazy.typer.Abort:
+        raise KeyboardInterrupt from None
+    except lazy.typer.TyperException as error:
+        raise UsageError(*_usage(error, found, name)) from None
+
+
+def _usage(error: Any, found: Words, name: str) -> tuple[str, str]:
+    option = getattr(error, "option_name", None)
+    near = getattr(error, "possibilities", None)
+    if option and near is not None:
+        fix = f"{name} {near[0]}" if near else _help_of(found.command.name)
+        return f"no option `{option}` of {name}", fix
+    what = str(error).strip() or error.format_message()
+    return f"{name}: {what[:1].lower()}{what[1:].rstrip('.')}", _help_of(found.command.name)
+
+
+def _help(names: Sequence[str], console: Console) -> int:
+    if not names:
+        console.data(help_texts.top())
+        return 0
+    text = help_texts.topic(names[0])
+    console.data(text if text is not None else _command_help(names))
+    return 0
+
+
+def _command_help(names: Sequence[str]) -> str:
+    command = _command(names[0])
+    functions = _functions(command)
+    chosen = names[1] if len(names) > 1 and names[1] in functions else ""
+    if chosen or len(functions) == 1:
+        function = functions[chosen]
+        return help_texts.single(command, chosen, function, _parser(function).params)
+    return help_texts.group(command, functions)
+
+
+def _unexpected(error: Exception, console: Console, *, debug: bool) -> int:
+    text = "".join(traceback.format_exception(error))
+    if debug:
+        sys.stderr.write(text)
+    kept = _log(console.environment.home, text)
+    console.complain(
+        f"limnos made a mistake: {type(error).__name__}: {error}",
+        f"report it with {kept}" if kept else "run it again with --debug and report what it prints",
+    )
+    return 1
+
+
+def _log(home: Path, text: str) -> Path | None:
+    """Keep a traceback under the home; None when it cannot be written."""
+    path = home / "logs" / f"error-{datetime.now(UTC):%Y%m%dT%H%M%S%f}.txt"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError:
+        return None
+    return path

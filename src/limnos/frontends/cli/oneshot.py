@@ -1,0 +1,261 @@
+"""`limnos run`: one task, one answer. A view of one turn and the person's few words to it."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import termios
+import time
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+from limnos.frontends.cli.approvals import AnswerRow
+from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.screen import Live, Screen
+from limnos.frontends.cli.spans import Line, is_text, line
+from limnos.frontends.cli.times import counted, duration, money, thousands
+from limnos.frontends.cli.transcript import Transcript
+from limnos.kernel.events import (
+    ApprovalAsked,
+    CallFinished,
+    Event,
+    ReplyFinished,
+    StepFinished,
+    TextDelta,
+    TurnFinished,
+    TurnResumed,
+    TurnStarted,
+    to_record,
+)
+from limnos.service.client import Send, Session
+
+_FRAME_SECONDS = 0.1
+_CLOSE_SECONDS = 10.0
+_LAST_WORD_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class OneShot:
+    """One turn of `session` on this console."""
+
+    console: Console
+    session: Session
+    as_json: bool
+    _transcript: Transcript = field(init=False)
+    _screen: Screen | None = field(init=False, default=None)
+    _row: AnswerRow | None = field(init=False, default=None)
+    _typed: bytes = field(init=False, default=b"")
+    _stops: int = field(init=False, default=0)
+    _hurried: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _denied: list[str] = field(init=False, default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        self._transcript = Transcript(self.console.look, chat=False)
+        terminal = self.console.terminal
+        if terminal.redraws and terminal.stdout and not self.as_json:
+            self._screen = Screen(_to_stderr, terminal.size, terminal.colour(sys.stderr))
+
+    async def run(self, text: str | None) -> int:
+        """Send `text`, or go on with what was interrupted; the exit code of the turn."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        loop.add_signal_handler(signal.SIGTERM, self._terminate)
+        if self.console.terminal.can_ask:
+            loop.add_reader(sys.stdin.fileno(), self._read_line)
+        ticking = asyncio.create_task(self._tick())
+        watching = asyncio.create_task(self._watch(self._begin(text)))
+        hurried = asyncio.create_task(self._hurried.wait())
+        try:
+            await asyncio.wait((watching, hurried), return_when=asyncio.FIRST_COMPLETED)
+            if not watching.done():
+                await asyncio.wait((watching,), timeout=_LAST_WORD_SECONDS)
+            finished = watching.result() if watching.done() else None
+        finally:
+            for task in (ticking, watching, hurried):
+                task.cancel()
+            loop.remove_reader(sys.stdin.fileno()) if self.console.terminal.can_ask else None
+            loop.remove_signal_handler(signal.SIGINT)
+            loop.remove_signal_handler(signal.SIGTERM)
+        if finished is None:
+            self._say(line(f"ended without clean-up; limnos run --continue {self.session.id} goes on"))
+            return 130
+        self._last_lines(finished)
+        return finished.exit
+
+    def _begin(self, text: str | None) -> AsyncIterator[Event]:
+        events = self.session.events()
+        if text is None and self.session.interrupted:
+            since = self.console.now().isoformat()
+            self.session.resume()
+            return _from_resumed(events, since)
+        client = uuid.uuid4().hex
+        self.session.send(Send(text or "continue", client))
+        return _from_started(events, client)
+
+    async def _watch(self, events: AsyncIterator[Event]) -> TurnFinished:
+        async for event in events:
+            self._show(event)
+            if isinstance(event, TurnFinished):
+                return event
+        return TurnFinished(
+            reason="failed", exit=1, steps=0, calls=0, ms=0, tokens=0,
+            message="the session ended before the turn did", fix=f"limnos run --continue {self.session.id}",
+        )  # fmt: skip
+
+    async def _tick(self) -> None:
+        while self._screen is not None:
+            self._draw()
+            await asyncio.sleep(_FRAME_SECONDS)
+
+    def _show(self, event: Event) -> None:
+        if isinstance(event, CallFinished) and event.outcome == "denied":
+            self._denied.append(event.call)
+        if self.as_json:
+            self.console.record(to_record(event))
+            self._ask(event)
+            return
+        exact = not self.console.terminal.stdout
+        if exact and isinstance(event, TextDelta):
+            return
+        rows = self._transcript.apply(event)
+        if exact and not isinstance(event, ReplyFinished):
+            rows = [row for row in rows if not is_text(row)]
+        self._print(rows, exact)
+        if exact and isinstance(event, StepFinished) and event.text and not event.calls:
+            self.console.data(event.text if event.text.endswith("\n") else event.text + "\n")
+        self._ask(event)
+
+    def _print(self, rows: Sequence[Line], exact: bool = False) -> None:
+        if not rows:
+            return
+        if self._screen:
+            self._screen.clear()
+        for row in rows:
+            (self.console.show if is_text(row) and not exact else self.console.say_line)(row)
+        self._draw()
+
+    def _say(self, row: Line) -> None:
+        self._print([row])
+
+    def _draw(self) -> None:
+        if self._screen and not self._row and not self._transcript.finished:
+            rows = self._transcript.live(self.console.now().isoformat())
+            self._screen.update(Live((*rows, ()), (len(rows), 0))) if rows else self._screen.clear()
+
+    def _ask(self, event: Event) -> None:
+        if isinstance(event, ApprovalAsked) and self.console.terminal.can_ask:
+            if self.as_json:
+                for row in Transcript(self.console.look, chat=False).apply(event):
+                    self.console.say_line(row)
+            if self._screen:
+                self._screen.clear()
+            with contextlib.suppress(termios.error):
+                termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+            self._typed = b""
+            self._row = AnswerRow(event, time.monotonic(), self._transcript.parts(event.call))
+            self._prompt()
+
+    def _prompt(self) -> None:
+        if self._row:
+            self.console.say_line(self._row.row(self.console.look, "", 0.0))
+
+    def _read_line(self) -> None:
+        data = os.read(sys.stdin.fileno(), 4096)
+        if not data:
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+            return
+        *lines, self._typed = (self._typed + data).split(b"\n")
+        for text in lines:
+            self._heard(text.decode("utf-8", "replace"))
+
+    def _heard(self, text: str) -> None:
+        row, now = self._row, time.monotonic()
+        heard = row.hear(self.console.look, text, now) if row and row.readable(now) else None
+        if row is None or heard is None:
+            self._prompt()
+            return
+        for shown in heard.rows:
+            self.console.say_line(shown)
+        if heard.fill is not None:
+            self.console.say(f"  now: {heard.fill}")
+        if heard.answer is None:
+            self._prompt()
+            return
+        self._row = None
+        self._transcript.working = True
+        self.session.answer(row.asked.approval, heard.answer)
+
+    def _interrupt(self) -> None:
+        self._stops += 1
+        if self._stops == 1:
+            self._say(line("  stopping; Ctrl-C again ends it without clean-up"))
+            asyncio.get_running_loop().call_later(_CLOSE_SECONDS, self._hurried.set)
+        else:
+            self._hurried.set()
+        self._row = None
+        self.session.stop("stopped")
+
+    def _terminate(self) -> None:
+        self._row = None
+        asyncio.get_running_loop().call_later(_CLOSE_SECONDS, self._hurried.set)
+        self.session.stop("terminated")
+
+    def _last_lines(self, finished: TurnFinished) -> None:
+        if self._screen:
+            self._screen.clear()
+        match finished.reason:
+            case "done":
+                if self.console.terminal.stderr and not self.as_json:
+                    self.console.say_line(self.console.look.signed("done", _summary(finished)))
+            case "stopped":
+                self.console.say(f"stopped by you; turn closed, session {self.session.id} kept")
+            case "terminated":
+                self.console.say(f"terminated; turn closed, session {self.session.id} kept")
+            case _:
+                self.console.complain(*self._blame(finished))
+
+    def _blame(self, finished: TurnFinished) -> tuple[str, str]:
+        if finished.reason == "denied" and not self.console.terminal.can_ask:
+            calls = counted(len(self._denied), "call")
+            verb = "was" if len(self._denied) == 1 else "were"
+            why = "stdin is not a terminal" if not self.console.terminal.stdin else "nobody may be asked"
+            return (
+                f"{calls} {verb} denied because {why}",
+                finished.fix or "run it in a terminal, where you can answer",
+            )
+        what = finished.message or finished.reason
+        return what, finished.fix or f"limnos run --continue {self.session.id}"
+
+
+def _summary(finished: TurnFinished) -> str:
+    parts = (
+        f"done in {duration(finished.ms)}",
+        counted(finished.steps, "step"),
+        counted(finished.calls, "call"),
+        f"{thousands(finished.tokens)} tokens",
+        money(finished.cost, finished.currency),
+    )
+    return ", ".join(parts)
+
+
+async def _from_started(events: AsyncIterator[Event], client: str) -> AsyncIterator[Event]:
+    begun = False
+    async for event in events:
+        begun = begun or (isinstance(event, TurnStarted) and event.client_id == client)
+        if begun:
+            yield event
+
+
+async def _from_resumed(events: AsyncIterator[Event], since: str) -> AsyncIterator[Event]:
+    begun = False
+    async for event in events:
+        begun = begun or (isinstance(event, TurnResumed) and event.time[:19] >= since[:19])
+        if begun:
+            yield event
+
+
+def _to_stderr(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
