@@ -1,0 +1,202 @@
+"""Models behind OpenAI's chat completions, which nearly every server speaks in a dialect of its own."""
+
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from limnos.egress.client import Client, Reply, Timeouts
+from limnos.egress.errors import BrokenError, EgressError
+from limnos.kernel.errors import ModelBusyError, ModelUnavailableError
+from limnos.kernel.model import Delta, Request
+from limnos.kernel.seams import Clock
+from limnos.providers.assemble import ReplyAssembler
+from limnos.providers.body import ReplyBody
+from limnos.providers.openai_codec import Dialect, encode_messages, encode_tools
+from limnos.providers.rate import Bucket
+from limnos.providers.refusals import BUSY, is_overflow, network_error, status_error
+from limnos.providers.retry import Backoff, retry_after
+from limnos.providers.routes import Route
+from limnos.providers.sse import EventTooLongError
+from limnos.providers.text import whole
+from limnos.retrieval import tokens
+
+Json = dict[str, Any]
+
+# Fields that some servers reject by name; the request is then sent once more without them.
+_OPTIONAL = ("stream_options", "temperature")
+_NEWER_LIMIT = "max_completion_tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a provider needs from outside. `bucket` is shared by all routes of a key."""
+
+    clock: Clock
+    bucket: Bucket | None = None
+    backoff: Backoff = field(default_factory=Backoff)
+    load: Callable[[str], bytes] | None = None
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """What was tried for one request."""
+
+    tried: int = 1
+    waited_s: float = 0.0
+    reconnected: bool = False
+
+
+class OpenAICompatible:
+    """One route as a `Model`. Opens connections at the first request and keeps them until `close`.
+
+    What it learns about the server, such as a field it does not take, it keeps for its life.
+    """
+
+    def __init__(self, route: Route, around: Surroundings) -> None:
+        self.route = route
+        self._clock = around.clock
+        self._bucket = around.bucket or Bucket(around.clock)
+        self._backoff = around.backoff
+        self._client = Client(Timeouts(connect_s=route.connect_timeout_s, read_s=route.timeout_s))
+        self._dialect = Dialect(
+            self.name, route.reasoning, route.reasoning_field, around.load if route.sees_images else None
+        )
+        self._refused_fields: set[str] = set()
+        self._by_x_api_key = False
+
+    @property
+    def name(self) -> str:
+        """`route/model`."""
+        return f"{self.route.name}/{self.route.model}"
+
+    @property
+    def context_tokens(self) -> int:
+        """The window as the settings say."""
+        return self.route.context_tokens
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of `text` in the o200k encoding, whatever the model's own is."""
+        return tokens.count(text)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        """Send `request` and yield the reply; see `kernel.model.Model`.
+
+        Before the first delta it tries again on 429 and 503, after a key was refused (once, as
+        `x-api-key`), after a field was refused (once each) and when a kept connection turned out dead.
+        """
+        attempts = _Attempts()
+        while True:
+            await self._bucket.take()
+            try:
+                async with self._client.post(self.route.url, self._body(request), self._headers()) as reply:
+                    if reply.status == 200:
+                        async with aclosing(self._read(reply, request)) as deltas:
+                            async for delta in deltas:
+                                yield delta
+                        return
+                    await self._prepare_retry(reply, attempts)
+            except BrokenError as error:
+                if attempts.reconnected:
+                    raise network_error(self.route, error) from None
+                attempts.reconnected = True
+            except EgressError as error:
+                raise network_error(self.route, error) from None
+
+    async def _read(self, reply: Reply, request: Request) -> AsyncGenerator[Delta]:
+        if reply.headers.get("content-type", "").lower().startswith("text/html"):
+            raise ModelUnavailableError(
+                f"{self.name} answered with a web page", f"correct providers.{self.route.name}.base_url"
+            )
+        assembler = ReplyAssembler(tool.name for tool in request.tools)
+        body = ReplyBody(assembler)
+        broken = ""
+        heard = self._clock.monotonic()
+        try:
+            async with aclosing(reply.chunks()) as chunks:
+                async for chunk in chunks:
+                    events = body.events
+                    for delta in body.feed(chunk):
+                        yield delta
+                    if body.ended:
+                        break
+                    now = self._clock.monotonic()
+                    heard = now if body.events > events else heard
+                    if now - heard > self.route.timeout_s:
+                        broken = f"nothing but keep-alives for {self.route.timeout_s:g} s"
+                        break
+            if body.ended:
+                await reply.drain()
+        except EgressError as error:
+            broken = error.what
+        except EventTooLongError:
+            assembler.fail("the provider sent an event of more than 1 MB")
+        for delta in (*body.close(), *assembler.finish(broken)):
+            yield delta
+
+    async def _prepare_retry(self, reply: Reply, attempts: _Attempts) -> None:
+        """Change what makes another try worth it; otherwise raise what the server said."""
+        body = await reply.excerpt()
+        asked = retry_after(reply.headers.get("retry-after"), datetime.fromisoformat(self._clock.now()))
+        error = status_error(self.route, reply.status, body, asked)
+        if reply.status == 401 and self.route.api_key and not self._by_x_api_key:
+            self._by_x_api_key = True
+            return
+        if (refused := self._refused_field(reply.status, body)) is not None:
+            self._refused_fields.add(refused)
+            return
+        if reply.status in BUSY and isinstance(error, ModelBusyError):
+            wait = self._backoff.wait(attempts.tried, attempts.waited_s, asked)
+            if wait is not None:
+                attempts.tried += 1
+                attempts.waited_s += wait
+                self._bucket.pause(wait)
+                return
+            tries = f" (tried {attempts.tried} times)" if attempts.tried > 1 else ""
+            raise ModelBusyError(error.what + tries, error.fix, asked)
+        raise error
+
+    def _refused_field(self, status: int, body: bytes) -> str | None:
+        """The field of our request that an error names and that can be left out or renamed."""
+        if status not in (400, 422) or is_overflow(status, body):
+            return None
+        candidates = [*_OPTIONAL]
+        if _NEWER_LIMIT.encode() in body and self.route.max_tokens_field != _NEWER_LIMIT:
+            candidates.append(self.route.max_tokens_field)
+        return next(
+            (name for name in candidates if name.encode() in body and name not in self._refused_fields), None
+        )
+
+    def _body(self, request: Request) -> bytes:
+        limit = self.route.max_tokens_field
+        fields: Json = {
+            "model": self.route.model,
+            "messages": encode_messages(request.messages, self._dialect),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "temperature": request.temperature,
+            _NEWER_LIMIT if limit in self._refused_fields else limit: request.max_tokens,
+        }
+        if request.tools:
+            fields["tools"] = encode_tools(request.tools)
+        for name in _OPTIONAL:
+            if name in self._refused_fields:
+                del fields[name]
+        fields |= {**self.route.extra, **request.extra}
+        return whole(json.dumps(fields, ensure_ascii=False)).encode()
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"content-type": "application/json", "accept": "text/event-stream", **self.route.headers}
+        key = self.route.api_key
+        if not key or any(name.lower() == "authorization" for name in self.route.headers):
+            return headers
+        own = (
+            {"x-api-key": key.reveal()} if self._by_x_api_key else {"authorization": f"Bearer {key.reveal()}"}
+        )
+        return headers | own

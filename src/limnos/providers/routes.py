@@ -1,0 +1,123 @@
+"""A route: one model behind one address, with everything that is special about it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
+
+from limnos.kernel.errors import SettingsError
+
+ReasoningPolicy: TypeAlias = Literal["keep", "pad", "drop"]
+
+_VERSIONED = re.compile(r"/v\d+$")
+_ENDPOINT = "/chat/completions"
+_SHOWN = 4
+_SHORTEST_SHOWN = 12
+
+
+class Secret:
+    """A key. It shows itself only to `reveal`; its repr and text have at most the last four characters.
+
+    `source` says where it came from, for messages: `OPENAI_API_KEY`, `secrets.toml`. Raises SettingsError
+    for a key that no header can carry: blanks, control characters, anything outside printable ASCII.
+    """
+
+    __slots__ = ("_value", "source")
+
+    def __init__(self, value: str = "", source: str = "the settings") -> None:
+        bad = next((place for place, sign in enumerate(value) if not "\x21" <= sign <= "\x7e"), None)
+        if bad is not None:
+            what = (
+                "is blank"
+                if not value.strip()
+                else f"has a blank or unprintable character at place {bad + 1}"
+            )
+            raise SettingsError(f"the key from {source} {what}", "copy the key again, without line ends")
+        self._value = value
+        self.source = source
+
+    def reveal(self) -> str:
+        """The key itself, for the one header that carries it."""
+        return self._value
+
+    def mask(self, text: str) -> str:
+        """`text` with every occurrence of the key masked: servers like to quote it."""
+        return text.replace(self._value, str(self)) if self._value else text
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __str__(self) -> str:
+        if not self._value:
+            return "(no key)"
+        return f"…{self._value[-_SHOWN:]}" if len(self._value) >= _SHORTEST_SHOWN else "…"
+
+    def __repr__(self) -> str:
+        return f"Secret({self}, from {self.source})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a secret is not written down")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Settings of one provider and model; the names are those of `[providers.NAME]`.
+
+    `reasoning`: `keep` sends reasoning back where there was some, `pad` on every assistant turn (empty
+    where there was none), `drop` never. `reasoning_field` is the field it stands in. `extra` goes into
+    every request body. Prices are decimal numbers as text, per million tokens; empty: not known.
+    """
+
+    name: str
+    base_url: str
+    model: str
+    api_key: Secret = field(default_factory=Secret)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    context_tokens: int = 32_768
+    timeout_s: float = 240.0
+    connect_timeout_s: float = 10.0
+    max_tokens_field: str = "max_tokens"
+    reasoning: ReasoningPolicy = "drop"
+    reasoning_field: str = "reasoning_content"
+    sees_images: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    price_prompt: str = ""
+    price_cached: str = ""
+    price_completion: str = ""
+    currency: str = "USD"
+
+    def __post_init__(self) -> None:
+        endpoint(self.base_url, self.name)
+
+    @property
+    def url(self) -> str:
+        """Where requests go."""
+        return endpoint(self.base_url, self.name)
+
+
+def endpoint(base_url: str, name: str = "the route") -> str:
+    """The address of chat completions below `base_url`.
+
+    A base that ends in `/v` and digits is taken as it is, otherwise `/v1` is put in; one that is the
+    endpoint already stays, which also serves servers with another path. A query is kept. Raises
+    SettingsError for what is no http or https URL.
+    """
+    fix = f"set base_url of {name} to something like http://127.0.0.1:11434/v1"
+    try:
+        parts = urlsplit(base_url.strip())
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable, parts = False, urlsplit("")
+    if not usable or re.search(r"[\x00-\x20\x7f]", base_url.strip()):
+        raise SettingsError(f"base_url of {name} is no http or https URL", fix)
+    path = parts.path.rstrip("/")
+    if not path.endswith(_ENDPOINT):
+        path = (path if _VERSIONED.search(path) else path + "/v1") + _ENDPOINT
+    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
