@@ -101,6 +101,11 @@ class Route:
         """Where requests go."""
         return endpoint(self.base_url, self.name)
 
+    @property
+    def models_url(self) -> str:
+        """Where the server lists its models."""
+        return self.url.replace(_ENDPOINT, "/models", 1)
+
 
 def endpoint(base_url: str, name: str = "the route") -> str:
     """The address of chat completions below `base_url`.
