@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     import jsonschema_rs as jsonschema_rs
     import prompt_toolkit as prompt_toolkit
     import quicktok as quicktok
+    import re2 as re2
     import tomlkit as tomlkit
     import typer as typer
     import wcwidth as wcwidth
     import xllamacpp as xllamacpp
 
 _SLOW = frozenset(
-    ("httpx2", "jsonschema_rs", "prompt_toolkit", "quicktok", "tomlkit", "typer", "wcwidth", "xllamacpp")
+    ("httpx2", "jsonschema_rs", "prompt_toolkit", "quicktok", "re2", "tomlkit", "typer", "wcwidth", "xllamacpp")
 )
 
 

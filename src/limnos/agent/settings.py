@@ -45,7 +45,6 @@ class Settings:
         0.8, "share of the model's window that a request may fill", "context.share", least=0.05
     )
     prune_target: float = _key(0.6, "share of the budget a prune leaves", "context.prune_target", least=0.05)
-    newest_steps: int = _key(10, "newest steps that always stay, while they fit", "context.newest", least=1)
     inline_characters: int = _key(
         60_000, "longest tool result that is shown whole", "context.inline", least=200
     )
@@ -90,7 +89,7 @@ PROVIDER_KEYS: Mapping[str, type] = {
     "price_prompt": str, "price_cached": str, "price_completion": str, "headers": dict, "extra": dict,
 }  # fmt: skip
 # What a trusted workspace may set: nothing that chooses models, keys, modes, rules or launch commands.
-WORKSPACE_KEYS = frozenset({"steps", "context.newest", "context.inline", "command.seconds"})
+WORKSPACE_KEYS = frozenset({"steps", "context.inline", "command.seconds"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from limnos.context.markers import marker
+from limnos.context.markers import Marker
 from limnos.context.shorten import shorten_results
 from limnos.kernel.conversation import Conversation, Said, Step, Unit
 from limnos.kernel.errors import LimitError
@@ -26,7 +26,6 @@ class WindowSettings:
     share: float = 0.8
     reserve: int = 1024
     prune_target: float = 0.6
-    newest_steps: int = 10
     catalogue_share: float = 0.2
 
 
@@ -47,7 +46,7 @@ class Window:
         self._boundary = 0
         self._counted = 0
         self._tail_tokens = 0
-        self._marker = ""
+        self._marker = Marker()
         self._limit: int | None = None
         self._spec_tokens: dict[str, int] = {}
 
@@ -83,7 +82,7 @@ class Window:
             reserve=self._settings.reserve,
             system=system_tokens,
             sunk=tuple(unit.id for unit in sunk if isinstance(unit, Step)),
-            marker=self._marker if sunk else "",
+            marker=self._marker.text() if sunk else "",
         )
 
     def _count(self, text: str) -> int:
@@ -114,37 +113,30 @@ class Window:
         return self._model.count_tokens(text + calls) + MESSAGE_TOKENS
 
     def _total(self, fixed: int) -> int:
-        return fixed + self._tail_tokens + self._count(self._marker)
+        return fixed + self._tail_tokens + self._count(self._marker.text())
 
     def _prune(self, conversation: Conversation, fixed: int) -> tuple[Unit, ...]:
         """Move the boundary so that the newest units fit the prune target; what is passed over has sunk."""
         units = conversation.units
         room = int(self.budget * self._settings.prune_target) - fixed
         keep = len(units)
-        steps = 0
         total = 0
         for place in range(len(units) - 1, self._boundary - 1, -1):
             total += units[place].tokens or 0
-            steps += isinstance(units[place], Step)
-            needed = steps <= 1 and isinstance(units[place], Step)
-            if not needed and (total > room or steps > self._most_steps(room)):
+            if total > room and keep < len(units):
                 break
             keep = place
         sunk = tuple(units[self._boundary : keep])
         self._boundary = keep
-        self._marker = marker(units[:keep])
+        self._marker.add(sunk)
         self._tail_tokens = sum(unit.tokens or 0 for unit in units[keep:])
         return sunk
-
-    def _most_steps(self, room: int) -> int:
-        """The newest steps always stay while they fit; beyond them the room alone decides."""
-        return max(self._settings.newest_steps, room)
 
     def _messages(self, conversation: Conversation, head: str, note: str) -> list[Message]:
         kept = conversation.units[self._boundary :]
         messages = [system(head)]
-        if self._marker:
-            messages.append(user(self._marker))
+        if text := self._marker.text():
+            messages.append(user(text))
         question = self._current_question(conversation)
         if question is not None:
             messages.append(_stamped(question))

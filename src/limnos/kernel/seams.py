@@ -118,8 +118,21 @@ class Principal:
         """Only the owner answers approvals and reaches private tools."""
         return self.kind == "owner"
 
+    def narrowed(self, other: "Principal") -> "Principal":
+        """Who speaks in a turn that merges inputs of both: the one with fewer rights."""
+        return other if RIGHTS.index(other.kind) > RIGHTS.index(self.kind) else self
+
     def __str__(self) -> str:
         return f"{self.kind}:{self.id}" if self.id else self.kind
+
+
+RIGHTS = ("owner", "member", "guest", "channel", "chat")
+
+
+def parse_principal(text: str) -> Principal:
+    """`kind` or `kind:id`; an unknown kind has the fewest rights."""
+    kind, _, name = text.partition(":")
+    return Principal(kind if kind in RIGHTS else RIGHTS[-1], name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,21 @@ class EventStream:
 
         Raises errors.StorageError when it cannot be written; then nobody hears of it.
         """
-        stamped = replace(
+        stamped = self._stamped(event)
+        if event.persisted:
+            self._log.append(stamped, durable=durable)
+            self.conversation.apply(stamped)
+        self._tell(stamped)
+        return stamped
+
+    def tell(self, event: E) -> E:
+        """Send on an event that cannot be written because the disk refuses; nobody waits in vain."""
+        stamped = self._stamped(event)
+        self._tell(stamped)
+        return stamped
+
+    def _stamped(self, event: E) -> E:
+        return replace(
             event,
             seq=self._seq + 1,
             time=self.clock.now(),
@@ -36,13 +50,11 @@ class EventStream:
             turn=event.turn or self.turn,
             step=event.step or self.step,
         )
-        if event.persisted:
-            self._log.append(stamped, durable=durable)
-            self.conversation.apply(stamped)
+
+    def _tell(self, stamped: Event) -> None:
         self._seq += 1
         for listener in tuple(self._listeners):
             listener(stamped)
-        return stamped
 
     def listen(self, listener: Listener) -> None:
         """Tell `listener` of every event from now on."""

@@ -1,0 +1,225 @@
+"""Tools that read and change files. The door to the files is passed in."""
+
+import asyncio
+import difflib
+from typing import Any
+
+from limnos.kernel.messages import Arguments
+from limnos.kernel.seams import Rule
+from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
+from limnos.sdk.edits import Edited, EditError, replace_exactly
+from limnos.sdk.files import Entry, Files
+
+DEFAULT_LINES = 2000
+MAX_DIFF = 400_000
+_PATH = {"type": "string", "description": "path of the file, relative to the working folder"}
+
+
+def file_tools(files: Files) -> list[Tool]:
+    """read_file, write_file, edit_file and list_dir over `files`."""
+    tools = _FileTools(files)
+    return [
+        Tool(
+            "read_file",
+            "Read a text file.",
+            _schema(
+                ["path"],
+                path=_PATH,
+                start_line={"type": "integer", "minimum": 1, "description": "first line to read, from 1"},
+                lines={
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": f"how many lines; {DEFAULT_LINES} if absent",
+                },
+            ),
+            tools.read,
+            parallel_safe=True,
+            private=True,
+            subject=tools.subject,
+            plugin="files",
+        ),
+        Tool(
+            "write_file",
+            "Create a file or replace its whole content.",
+            _schema(
+                ["path", "content"],
+                path=_PATH,
+                content={"type": "string", "description": "the whole new content"},
+            ),
+            tools.write,
+            effects="local",
+            needs_approval=True,
+            private=True,
+            edits_files=True,
+            subject=tools.subject,
+            preview=tools.preview_write,
+            plugin="files",
+        ),
+        Tool(
+            "edit_file",
+            "Replace an exact text in a file by another.",
+            _schema(
+                ["path", "old", "new"],
+                path=_PATH,
+                old={"type": "string", "description": "the exact text to replace; it must occur once"},
+                new={"type": "string", "description": "the text that takes its place"},
+                replace_all={"type": "boolean", "description": "replace every occurrence"},
+                encoding={"type": "string", "description": "encoding of the file, if it is not UTF-8"},
+            ),
+            tools.edit,
+            effects="local",
+            needs_approval=True,
+            private=True,
+            edits_files=True,
+            subject=tools.subject,
+            preview=tools.preview_edit,
+            plugin="files",
+        ),
+        Tool(
+            "list_dir",
+            "List the files and folders in a folder, with their sizes.",
+            _schema([], path={"type": "string", "description": "the folder; the working folder if absent"}),
+            tools.list,
+            parallel_safe=True,
+            private=True,
+            subject=tools.subject,
+            plugin="files",
+        ),
+    ]
+
+
+def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+class _FileTools:
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def subject(self, arguments: Arguments) -> str:
+        try:
+            return self._files.name(str(arguments.get("path", ".")))
+        except ToolFailure:
+            return str(arguments.get("path", "."))
+
+    async def read(self, arguments: Arguments, context: ToolContext) -> Output:
+        path = arguments["path"]
+        text = _decoded(path, await asyncio.to_thread(self._files.read, path))
+        lines = text.splitlines(keepends=True)
+        start, count = arguments.get("start_line", 1), arguments.get("lines", DEFAULT_LINES)
+        chosen = lines[start - 1 : start - 1 + count]
+        if not lines:
+            return Output(f"{path} is empty: it has no lines.", f"{path} is empty")
+        if not chosen:
+            raise ToolFailure(
+                "not_found", f"{path} has only {len(lines)} lines", f"start at or before {len(lines)}"
+            )
+        end = start - 1 + len(chosen)
+        head = "" if len(chosen) == len(lines) else f"[lines {start} to {end} of {len(lines)}]\n"
+        return Output(head + "".join(chosen), f"{path}, {len(chosen)} of {len(lines)} lines", origin="file")
+
+    async def write(self, arguments: Arguments, context: ToolContext) -> Output:
+        path = arguments["path"]
+        data = _encoded(path, arguments["content"])
+        new = await asyncio.to_thread(self._files.write, path, data)
+        word = "created" if new else "replaced"
+        return Output(f"{word} {path}, {len(data)} bytes", f"{word} {path}, {len(data)} bytes")
+
+    async def edit(self, arguments: Arguments, context: ToolContext) -> Output:
+        path = arguments["path"]
+        edited = await asyncio.to_thread(self._edited, arguments)
+        await asyncio.to_thread(self._files.write, path, edited.data)
+        places = "1 place" if edited.places == 1 else f"{edited.places} places"
+        said = f"changed {places} in {path}, the first in line {edited.line}"
+        return Output(said, said)
+
+    async def list(self, arguments: Arguments, context: ToolContext) -> Output:
+        path = arguments.get("path") or "."
+        entries = await asyncio.to_thread(self._files.list, path)
+        if not entries:
+            return Output(f"The folder {path} is empty: nothing was found in it.", f"{path} is empty")
+        rows = [f"{entry.name}/" if entry.kind == "folder" else _row(entry) for entry in entries]
+        total = _totals(entries)
+        return Output("\n".join([*rows, total]), f"{path}, {total}", origin="file")
+
+    def preview_write(self, arguments: Arguments) -> Preview:
+        path = arguments["path"]
+        try:
+            before = self._files.read(path)
+        except ToolFailure as failure:
+            before = b""
+            if failure.error.reason != "not_found":
+                return Preview(failure.error.detail, ("this would fail",))
+        after = _encoded(path, arguments["content"])
+        reason = f"replaces {path}" if before else f"creates {path}, {len(after)} bytes"
+        return Preview(_diff(path, before, after), (reason,), self._rule("write_file", arguments))
+
+    def preview_edit(self, arguments: Arguments) -> Preview:
+        path = arguments["path"]
+        try:
+            edited = self._edited(arguments)
+            before = self._files.read(path)
+        except ToolFailure as failure:
+            return Preview(failure.error.detail, ("this would fail",))
+        places = "1 place" if edited.places == 1 else f"{edited.places} places"
+        reason = f"changes 1 file, {places}"
+        return Preview(_diff(path, before, edited.data), (reason,), self._rule("edit_file", arguments))
+
+    def _rule(self, tool: str, arguments: Arguments) -> Rule:
+        return Rule("allow", tool, self.subject(arguments))
+
+    def _edited(self, arguments: Arguments) -> Edited:
+        data = self._files.read(arguments["path"])
+        try:
+            return replace_exactly(
+                data,
+                arguments["old"],
+                arguments["new"],
+                replace_all=arguments.get("replace_all", False),
+                encoding=arguments.get("encoding"),
+            )
+        except EditError as error:
+            reason = "not_found" if error.fault == "not_found" else "failed"
+            raise ToolFailure(reason, f"{arguments['path']}: {error.detail}", error.hint) from None
+
+
+def _row(entry: Entry) -> str:
+    return f"{entry.name}  {entry.size} bytes" if entry.kind == "file" else f"{entry.name}  ({entry.kind})"
+
+
+def _totals(entries: list[Entry]) -> str:
+    """A count, and the largest file by name: small models read this line and answer right."""
+    files = [entry for entry in entries if entry.kind == "file"]
+    folders = sum(entry.kind == "folder" for entry in entries)
+    said = f"{len(files)} files, {folders} folders"
+    if not files:
+        return said
+    largest = max(files, key=lambda entry: entry.size)
+    return f"{said}; the largest file is {largest.name} with {largest.size} bytes"
+
+
+def _decoded(path: str, data: bytes) -> str:
+    for mark, codec in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        if data.startswith(mark):
+            return data[len(mark) :].decode(codec, "replace")
+    if b"\x00" in data[:8192]:
+        raise ToolFailure("refused", f"{path} is a binary file of {len(data)} bytes", "only text can be read")
+    return data.decode("utf-8", "replace")
+
+
+def _encoded(path: str, text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ToolFailure(
+            "invalid_arguments", f"the content for {path} holds half characters", "send whole ones"
+        ) from None
+
+
+def _diff(path: str, before: bytes, after: bytes) -> str:
+    if len(before) + len(after) > MAX_DIFF:
+        return f"{len(before)} bytes become {len(after)} bytes"
+    old = before.decode("utf-8", "replace").splitlines(keepends=True)
+    new = after.decode("utf-8", "replace").splitlines(keepends=True)
+    lines = difflib.unified_diff(old, new, path, path, n=3)
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)

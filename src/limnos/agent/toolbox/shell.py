@@ -1,0 +1,85 @@
+"""The tool that runs commands. It always asks; what runs is the text that was shown."""
+
+from collections.abc import Mapping
+
+from limnos.kernel.messages import Arguments, ToolError
+from limnos.kernel.tools import Output, Preview, Tool, ToolContext
+from limnos.process.capture import Completed, run
+from limnos.process.spawn import ChildSpec, StartError
+
+MAX_OUTPUT = 1_000_000
+LONGEST_S = 3600.0
+
+
+def shell_tools(environment: Mapping[str, str], seconds: float) -> list[Tool]:
+    """run_command with exactly `environment`; `seconds` is the time limit when a call names none."""
+    tools = _Shell(environment, seconds)
+    return [
+        Tool(
+            "run_command",
+            "Run a shell command and return its output and exit status.",
+            {
+                "type": "object",
+                "properties": {
+                    "command": {
+                        "type": "string",
+                        "minLength": 1,
+                        "description": "the command line, for bash",
+                    },
+                    "timeout_s": {
+                        "type": "number",
+                        "minimum": 1,
+                        "maximum": LONGEST_S,
+                        "description": f"seconds it may take; {seconds:g} if absent",
+                    },
+                },
+                "required": ["command"],
+                "additionalProperties": False,
+            },
+            tools.run,
+            effects="local",
+            needs_approval=True,
+            always_asks=True,
+            private=True,
+            timeout_s=LONGEST_S + 30,
+            after_timeout="killed",
+            subject=lambda arguments: str(arguments["command"]),
+            preview=lambda arguments: Preview(str(arguments["command"]), ("a command can change anything",)),
+            plugin="shell",
+        )
+    ]
+
+
+class _Shell:
+    def __init__(self, environment: Mapping[str, str], seconds: float) -> None:
+        self._environment = dict(environment)
+        self._seconds = seconds
+
+    async def run(self, arguments: Arguments, context: ToolContext) -> Output:
+        spec = ChildSpec(("bash", "-c", arguments["command"]), context.cwd, self._environment)
+        seconds = float(arguments.get("timeout_s", self._seconds))
+        try:
+            done = await run(
+                spec,
+                timeout_s=seconds,
+                max_bytes=MAX_OUTPUT,
+                on_output=lambda data: context.report(data.decode("utf-8", "replace")),
+            )
+        except StartError as error:
+            return Output("", error=ToolError("unavailable", error.what, error.fix))
+        return _output(done, seconds)
+
+
+def _output(done: Completed, seconds: float) -> Output:
+    text = done.output.decode("utf-8", "replace")
+    if done.timed_out:
+        error = ToolError(
+            "timeout", f"no end after {seconds:g} s; the command was killed", "give it a longer timeout_s"
+        )
+        return Output(text, "killed, too slow", done.exit, error, origin="command")
+    said = f"exit {done.exit}"
+    if done.exit:
+        how = f"ended by signal {-done.exit}" if done.exit < 0 else f"exit status {done.exit}"
+        error = ToolError("failed", f"the command failed: {how}", "read its output, then try another way")
+        return Output(text, said, done.exit, error, origin="command")
+    return Output(text or "(exit 0, no output)", said, done.exit, origin="command")

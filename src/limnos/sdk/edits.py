@@ -1,0 +1,147 @@
+"""Exact replacement in a file: nothing outside the replaced text changes by a byte."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+EditFault: TypeAlias = Literal["not_found", "not_unique", "empty_old", "no_change", "binary", "encoding"]
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_LONE = re.compile("[\udc80-\udcff]")
+
+
+class EditError(ValueError):
+    """An edit that cannot be made; the file stays as it is. `fault` is the class of the reason."""
+
+    def __init__(self, fault: EditFault, detail: str, hint: str) -> None:
+        super().__init__(detail)
+        self.fault: EditFault = fault
+        self.detail = detail
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The new bytes, how many places changed, and the line (from 1) of the first."""
+
+    data: bytes
+    places: int
+    line: int
+
+
+def replace_exactly(
+    data: bytes, old: str, new: str, *, replace_all: bool = False, encoding: str | None = None
+) -> Edited:
+    """Replace `old` by `new` in `data`, once, or everywhere with `replace_all`.
+
+    LF in `old` stands for LF and CRLF alike; new lines take the line end of the place. A byte order mark and
+    a missing last newline stay. Without `encoding` the bytes are read as their mark says, else as UTF-8.
+    Raises EditError.
+    """
+    old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    if not old:
+        raise EditError("empty_old", "the text to replace is empty", "give the exact text, or use write_file")
+    if old == new:
+        raise EditError("no_change", "the old and the new text are the same", "give a new text that differs")
+    mark, body, codec = _decode(data, encoding)
+    places = _find(body, old)
+    if not places:
+        raise EditError(
+            "not_found", "the text does not occur in the file", "read the file and copy the exact text"
+        )
+    if len(places) > 1 and not replace_all:
+        raise EditError(
+            "not_unique", f"the text occurs {len(places)} times", "add lines around it, or set replace_all"
+        )
+    if not new.isascii() and _LONE.search(body):
+        raise EditError(
+            "encoding", f"the file is not valid {codec}", "name its encoding, such as latin-1 or gbk"
+        )
+    changed = _splice(body, places, new)
+    if changed == body:
+        raise EditError("no_change", "the file already is what it would become", "nothing is left to do")
+    try:
+        encoded = changed.encode(codec, _unreadable(codec))
+    except UnicodeEncodeError as error:
+        raise EditError(
+            "encoding",
+            f"{error.object[error.start : error.end]!r} cannot be written as {codec}",
+            "use other characters",
+        ) from None
+    return Edited(mark + encoded, len(places), body.count("\n", 0, places[0][0]) + 1)
+
+
+def _unreadable(codec: str) -> str:
+    """In a file of another encoding, bytes that are no UTF-8 pass through an edit untouched."""
+    return "surrogateescape" if codec == "utf-8" else "strict"
+
+
+def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str, str]:
+    mark, codec = next(((mark, codec) for mark, codec in _BOMS if data.startswith(mark)), (b"", "utf-8"))
+    codec = encoding if encoding and not mark else codec
+    body = data[len(mark) :]
+    if codec == "utf-8" and b"\x00" in body:
+        raise EditError("binary", "this is a binary file", "only text can be edited")
+    try:
+        return mark, body.decode(codec, _unreadable(codec)), codec
+    except LookupError:
+        raise EditError("encoding", f"{codec} is no known encoding", "name another, such as utf-8") from None
+    except UnicodeDecodeError as error:
+        raise EditError(
+            "encoding",
+            f"the file is not valid {codec}: byte {error.start}",
+            "name its encoding, such as latin-1",
+        ) from None
+
+
+def _find(body: str, old: str) -> list[tuple[int, int]]:
+    """Start and end of every place, not overlapping; a CRLF in the file matches an LF of `old`."""
+    if "\r\n" not in body:
+        return _occurrences(body, old)
+    flat = body.replace("\r\n", "\n")
+    returns = [place - count for count, place in enumerate(_starts(body, "\r\n"))]
+    return [(_unflat(start, returns), _unflat(end, returns)) for start, end in _occurrences(flat, old)]
+
+
+def _occurrences(text: str, piece: str) -> list[tuple[int, int]]:
+    return [(start, start + len(piece)) for start in _starts(text, piece)]
+
+
+def _starts(text: str, piece: str) -> list[int]:
+    starts: list[int] = []
+    place = text.find(piece)
+    while place >= 0:
+        starts.append(place)
+        place = text.find(piece, place + len(piece))
+    return starts
+
+
+def _unflat(place: int, returns: list[int]) -> int:
+    """The place in the original of a place in the text whose CRLFs became LFs."""
+    low, high = 0, len(returns)
+    while low < high:
+        middle = (low + high) // 2
+        if returns[middle] < place:
+            low = middle + 1
+        else:
+            high = middle
+    return place + low
+
+
+def _splice(body: str, places: list[tuple[int, int]], new: str) -> str:
+    pieces: list[str] = []
+    last = 0
+    for start, end in places:
+        pieces += [body[last:start], new.replace("\n", _line_end(body, start, end))]
+        last = end
+    return "".join([*pieces, body[last:]])
+
+
+def _line_end(body: str, start: int, end: int) -> str:
+    """The line end of the place: inside the replaced text, else the next one behind, else the one before."""
+    inside = body.find("\n", start, end)
+    behind = body.find("\n", end)
+    before = body.rfind("\n", 0, start)
+    for place in (inside, behind, before):
+        if place >= 0:
+            return "\r\n" if place and body[place - 1] == "\r" else "\n"
+    return "\n"

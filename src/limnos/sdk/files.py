@@ -1,0 +1,161 @@
+"""The door to a person's files, first version: everything beneath one folder, whole writes, no special files.
+
+Names that a link leads out of the folder, and limnos's own state, are refused.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from limnos.kernel.messages import ErrorReason
+from limnos.kernel.tools import ToolFailure
+
+MAX_READ = 20_000_000
+MAX_ENTRIES = 10_000
+SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".hg", ".svn"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a folder; `size` in bytes, 0 for folders. `kind` is file, folder, link or special."""
+
+    name: str
+    kind: str
+    size: int
+
+
+class Files:
+    """Files beneath `root`. Paths may be relative to it or absolute; results name them relative to it."""
+
+    def __init__(self, root: Path, refused: tuple[Path, ...] = ()) -> None:
+        self._root = root.resolve()
+        self._refused = tuple(path.resolve() for path in refused)
+
+    def name(self, path: str) -> str:
+        """How `path` is written in answers and rules: relative to the root, links resolved."""
+        return os.path.relpath(self._resolve(path), self._root)
+
+    def read(self, path: str) -> bytes:
+        """The content of a regular file of at most 20 MB. Raises ToolFailure."""
+        target = self._resolve(path)
+        try:
+            descriptor = os.open(target, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+            with os.fdopen(descriptor, "rb") as file:
+                self._check_regular(os.fstat(file.fileno()), path)
+                return file.read(MAX_READ + 1)
+        except OSError as error:
+            raise self._failure(path, error) from None
+
+    def write(self, path: str, data: bytes) -> bool:
+        """Replace or create a file whole, with its folders; True when it is new. Raises ToolFailure."""
+        target = self._resolve(path)
+        draft = target.with_name(f".{target.name[:200]}.{os.getpid()}.draft")
+        try:
+            existing = _stat(target)
+            if existing is not None:
+                self._check_regular(existing, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if existing is not None:
+                draft.chmod(stat.S_IMODE(existing.st_mode) & 0o777)
+            draft.replace(target)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise self._failure(path, error) from None
+        return existing is None
+
+    def list(self, path: str) -> list[Entry]:
+        """The names in a folder, folders first, then by name. Raises ToolFailure."""
+        target = self._resolve(path)
+        try:
+            with os.scandir(target) as found:
+                entries = [_entry(one) for one, _ in zip(found, range(MAX_ENTRIES), strict=False)]
+        except OSError as error:
+            raise self._failure(path, error) from None
+        return sorted(entries, key=lambda entry: (entry.kind != "folder", entry.name))
+
+    def walk(self, path: str) -> Iterator[tuple[str, int]]:
+        """Relative names and sizes of files below `path`, at most 10,000; version control is left out."""
+        target = self._resolve(path)
+        if target.is_file():
+            yield os.path.relpath(target, self._root), target.stat().st_size
+            return
+        if not target.is_dir():
+            raise ToolFailure("not_found", f"{path} does not exist", "list the folder above it")
+        seen = 0
+        for folder, folders, names in os.walk(target):
+            folders[:] = sorted(
+                name for name in folders if name not in SKIPPED and not self._is_refused(folder, name)
+            )
+            for name in sorted(names):
+                full = os.path.join(folder, name)
+                info = _stat(Path(full))
+                if info is None or not stat.S_ISREG(info.st_mode):
+                    continue
+                seen += 1
+                if seen > MAX_ENTRIES:
+                    return
+                yield os.path.relpath(full, self._root), info.st_size
+
+    def _is_refused(self, folder: str, name: str) -> bool:
+        return Path(folder, name) in self._refused
+
+    def _resolve(self, path: str) -> Path:
+        try:
+            target = Path(os.path.realpath(self._root / path))
+        except (OSError, ValueError) as error:
+            raise ToolFailure(
+                "invalid_arguments", f"{path!r} is no path: {error}", "give a plain path"
+            ) from None
+        if not target.is_relative_to(self._root):
+            raise ToolFailure(
+                "refused", f"{path} is outside of {self._root}", "name a path inside this folder"
+            )
+        if any(target.is_relative_to(refused) for refused in self._refused):
+            raise ToolFailure(
+                "refused", f"{path} belongs to limnos itself", "leave it alone; a person can change it"
+            )
+        return target
+
+    def _check_regular(self, info: os.stat_result, path: str) -> None:
+        if stat.S_ISDIR(info.st_mode):
+            raise ToolFailure("failed", f"{path} is a folder", "use list_dir, or name a file in it")
+        if not stat.S_ISREG(info.st_mode):
+            raise ToolFailure(
+                "refused", f"{path} is no regular file", "devices, pipes and sockets are not touched"
+            )
+        if info.st_size > MAX_READ:
+            raise ToolFailure(
+                "refused", f"{path} has {info.st_size} bytes, more than {MAX_READ}", "use search_text"
+            )
+
+    def _failure(self, path: str, error: OSError) -> ToolFailure:
+        reasons: dict[type[OSError], tuple[ErrorReason, str]] = {
+            FileNotFoundError: ("not_found", "list the folder, or find_files"),
+            IsADirectoryError: ("failed", "use list_dir, or name a file in it"),
+            NotADirectoryError: ("failed", "a part of the path is a file, not a folder"),
+            PermissionError: ("unauthorized", "the person has to change who may do this"),
+        }
+        reason, hint = reasons.get(type(error), ("failed", "try another path"))
+        return ToolFailure(reason, f"{path}: {error.strerror or error}", hint)
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _entry(found: "os.DirEntry[str]") -> Entry:
+    info = found.stat(follow_symlinks=False)
+    if stat.S_ISDIR(info.st_mode):
+        return Entry(found.name, "folder", 0)
+    if stat.S_ISLNK(info.st_mode):
+        return Entry(found.name, "link", 0)
+    return Entry(found.name, "file" if stat.S_ISREG(info.st_mode) else "special", info.st_size)

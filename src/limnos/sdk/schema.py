@@ -1,0 +1,101 @@
+"""Arguments against a JSON Schema: strict, except for scalars that a model wrote as text."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from limnos import lazy
+from limnos.kernel.seams import Invalid, Valid, Validation
+
+_INTEGER = re.compile(r"^-?\d{1,300}$")
+_DECIMAL = re.compile(r"^-?\d{1,300}(\.\d{1,300})?$")
+
+
+class SchemaValidator:
+    """Implements `kernel.seams.Validator`; compiled schemas are kept, remote references are never fetched."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[str, Any] = {}
+
+    def __call__(self, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Validation:
+        """Check `arguments`; the texts `true`, `false` and plain decimals become scalars where wanted."""
+        place = find_nul(arguments)
+        if place:
+            return Invalid(f"{place} holds a NUL character", "send the value without it")
+        value = cast("dict[str, Any]", lenient(schema, dict(arguments)))
+        try:
+            errors = list(self._validator(schema).iter_errors(value))
+        except ValueError as error:
+            return Invalid(
+                f"the schema of this tool is broken: {error}", "use another tool and tell the person"
+            )
+        if not errors:
+            return Valid(value)
+        details = [f"{_place(error)}: {str(error.message)[:300]}" for error in errors[:3]]
+        return Invalid("; ".join(details), _hint(schema))
+
+    def _validator(self, schema: Mapping[str, Any]) -> Any:
+        key = json.dumps(dict(schema), sort_keys=True)
+        if key not in self._compiled:
+            self._compiled[key] = lazy.jsonschema_rs.Draft202012Validator(
+                dict(schema), retriever=_refuse, validate_formats=False
+            )
+        return self._compiled[key]
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"the reference {uri} is not fetched")
+
+
+def _place(error: Any) -> str:
+    path = ".".join(str(part) for part in error.instance_path)
+    return path or "arguments"
+
+
+def _hint(schema: Mapping[str, Any]) -> str:
+    required = cast("list[str]", schema.get("required", []))
+    names = ", ".join(schema.get("properties", {}))
+    return f"fields: {names or 'none'}; required: {', '.join(required) or 'none'}"
+
+
+def find_nul(value: Any, place: str = "") -> str:
+    """The dotted place of the first text with a NUL character, or the empty text."""
+    if isinstance(value, str):
+        return (place or "a value") if "\x00" in value else ""
+    items: list[tuple[Any, Any]] = []
+    if isinstance(value, Mapping):
+        items = list(cast("Mapping[Any, Any]", value).items())
+        if any("\x00" in str(key) for key, _ in items):
+            return f"a name in {place or 'the arguments'}"
+    elif isinstance(value, list):
+        items = list(enumerate(cast("list[Any]", value)))
+    for key, item in items:
+        found = find_nul(item, f"{place}.{key}" if place else str(key))
+        if found:
+            return found
+    return ""
+
+
+def lenient(schema: Any, value: Any) -> Any:
+    """`value` with text turned into the scalar that `schema` wants, where it can mean nothing else."""
+    if not isinstance(schema, Mapping):
+        return value
+    known = cast("Mapping[str, Any]", schema)
+    if isinstance(value, dict):
+        properties = cast("Mapping[str, Any]", known.get("properties", {}))
+        pairs = cast("dict[str, Any]", value).items()
+        return {key: lenient(properties.get(key), item) for key, item in pairs}
+    if isinstance(value, list):
+        return [lenient(known.get("items"), item) for item in cast("list[Any]", value)]
+    return _scalar(known.get("type"), value) if isinstance(value, str) else value
+
+
+def _scalar(wanted: Any, text: str) -> Any:
+    if wanted == "boolean" and text in ("true", "false"):
+        return text == "true"
+    if wanted == "integer" and _INTEGER.match(text):
+        return int(text)
+    if wanted == "number" and _DECIMAL.match(text):
+        return int(text) if _INTEGER.match(text) else float(text)
+    return text
