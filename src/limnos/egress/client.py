@@ -105,6 +105,10 @@ class Client:
         self._timeouts = timeouts or Timeouts()
         self._clients: dict[str, httpx2.AsyncClient] = {}
 
+    def prepare(self, url: str) -> None:
+        """Load what requests to `url` need, so that a short time limit measures the server alone."""
+        self._client(split(url).scheme)
+
     @asynccontextmanager
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[Reply]:
         """Send `body` and give the reply, whatever its status. Raises EgressError."""

@@ -23,6 +23,7 @@ async def get_json(url: str, *, seconds: float, headers: Mapping[str, str] | Non
     BrokenError for what is no JSON.
     """
     client = Client(Timeouts(seconds, seconds, seconds, seconds))
+    client.prepare(url)
     try:
         async with asyncio.timeout(seconds):
             async with client.get(url, headers) as reply:

@@ -143,8 +143,8 @@ async def _configured(route: Route, probe_s: float) -> Offer:
     began = time.monotonic()
     try:
         await list_models(route, probe_s)
-    except StatusError:
-        return replace(offer, reachable=True)  # it runs; not every server lists its models
+    except StatusError as error:  # it runs; not every server lists its models
+        return replace(offer, reachable=True, reason=error.what if error.status in (401, 403) else "")
     except EgressError as error:
         return replace(offer, reachable=False, reason=error.what)
     return replace(offer, reachable=True, latency_ms=_ms(began))

@@ -54,13 +54,15 @@ async def _check(case: dict[str, Any]) -> str | None:
     tools = tuple(ToolSpec(name, name, _SCHEMA) for name in case.get("tools", ()))
     ways = _ways_to_send(case)
     ends = _ENDINGS[case["ends"]]
+    replies: dict[str, Heard] = {}
     async with ModelServer([Answer(frames, ends=ends) for frames in ways.values()]) as server:
         model = OpenAICompatible(Route("case", server.url, "m"), Surroundings(_StillClock()))
         for way in ways:
-            heard = await _hear(model, Request((user("go"),), tools))
-            if (wrong := _compare(heard, case["expect"])) is not None:
-                return f"{way}: {wrong}"
+            replies[way] = await _hear(model, Request((user("go"),), tools))
         await model.close()
+    for way, heard in replies.items():
+        if (wrong := _compare(heard, case["expect"])) is not None:
+            return f"{way}: {wrong}"
     return None
 
 
