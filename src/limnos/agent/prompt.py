@@ -1,4 +1,4 @@
-"""The system prompt: who limnos is, where it runs, and the rules of its tools. Short, and stable in a session."""
+"""The system prompt: who limnos is, where it runs, the rules of its tools. Short, stable in a session."""
 
 import platform
 import shutil

@@ -1,19 +1,16 @@
-"""The sessions of a persona on disk: where they lie, what state they are in, forks and exports."""
+"""The sessions of a persona on disk: where they lie, what state they are in, forks."""
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from limnos.kernel.conversation import Conversation, Said
+from limnos.kernel.conversation import Conversation
 from limnos.kernel.errors import UsageError
 from limnos.kernel.events import Event, SessionStarted, StepFinished, TurnFinished, TurnStarted, to_record
-from limnos.kernel.messages import Message, result_text, text_of
 from limnos.kernel.seams import Clock
-from limnos.providers.openai_codec import encode_messages
 from limnos.store.audit import read_history, storage_error
 from limnos.store.records import encode_record, read_records
 
@@ -109,11 +106,14 @@ class SessionFiles:
         if not conversation.turn_open:
             return []
         last = events[-1]
-        common = {"session": last.session, "turn": last.turn, "step": last.step, "time": self._clock.now()}
-        note = StepFinished(text="[forked here]", finish="stopped", seq=last.seq + 1, **common)
+        now = self._clock.now()
+        note = StepFinished(
+            text="[forked here]", finish="stopped",
+            seq=last.seq + 1, time=now, session=last.session, turn=last.turn, step=last.step,
+        )  # fmt: skip
         end = TurnFinished(
             reason="stopped", exit=130, steps=last.step, calls=0, ms=0, tokens=0, message="forked here",
-            seq=last.seq + 2, **common,
+            seq=last.seq + 2, time=now, session=last.session, turn=last.turn, step=last.step,
         )  # fmt: skip
         return [note, end]
 
@@ -124,40 +124,6 @@ def fold(events: list[Event] | tuple[Event, ...]) -> Conversation:
     for event in events:
         conversation.apply(event)
     return conversation
-
-
-def export_openai(conversation: Conversation) -> str:
-    """The conversation as a list of OpenAI messages, one JSON text."""
-    messages = [message for unit in conversation.units for message in unit.messages()]
-    return json.dumps({"messages": encode_messages(messages)}, ensure_ascii=False, indent=1) + "\n"
-
-
-def export_markdown(conversation: Conversation, session: str) -> str:
-    """The conversation for people to read."""
-    lines = [f"# {conversation.title or session}", ""]
-    for unit in conversation.units:
-        if isinstance(unit, Said):
-            lines += [f"**you** ({unit.time})", "", unit.text, ""]
-        else:
-            for message in unit.messages():
-                lines += _markdown(message)
-    return "\n".join(lines)
-
-
-def _markdown(message: Message) -> list[str]:
-    if message.result is not None:
-        text = result_text(message.result)
-        fence = "`" * max(3, *(len(run) + 1 for run in _backtick_runs(text)))
-        return [fence, text, fence, ""]
-    lines = [text_of(message.parts), ""] if text_of(message.parts) else []
-    for call in message.calls:
-        arguments = json.dumps(dict(call.arguments or {}), ensure_ascii=False)
-        lines += [f"*{call.name}* `{arguments}`", ""]
-    return ["**limnos**", "", *lines] if lines else []
-
-
-def _backtick_runs(text: str) -> list[str]:
-    return ["", *"".join(character if character == "`" else " " for character in text).split()]
 
 
 def _up_to_step(events: tuple[Event, ...], seq: int | None) -> list[Event]:

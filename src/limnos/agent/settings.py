@@ -115,6 +115,14 @@ class Environment:
         """`ACCESSIBLE=1`: nothing is redrawn."""
         return self.text("ACCESSIBLE") not in ("", "0")
 
+    @property
+    def zone(self) -> str:
+        """The IANA name of the person's time zone; UTC when it cannot be told."""
+        if self.text("TZ"):
+            return self.text("TZ").removeprefix(":")
+        place = os.path.realpath("/etc/localtime")
+        return place.partition("zoneinfo/")[2] or "UTC"
+
     def child_environment(self) -> dict[str, str]:
         """What commands that the agent runs may see: no key, no token, nothing of ours."""
         allowed = (

@@ -22,6 +22,11 @@ class Loop:
         self._parts = parts
         self._stream = parts.stream
 
+    @property
+    def model_name(self) -> str:
+        """The model that turns begin with."""
+        return self._parts.model.name
+
     async def run(self, turn: Turn, *, resumed: bool = False) -> TurnFinished:
         """Run `turn` to its one terminal event. Only errors.StorageError gets out: then nothing is saved."""
         try:

@@ -1,0 +1,209 @@
+"""Composition: everything a session is made of, put together in one place."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from limnos import __version__
+from limnos.agent.clock import RandomIds, SystemClock
+from limnos.agent.models import Sources, cap, choose, prices
+from limnos.agent.prompt import host_facts, system_prompt
+from limnos.agent.runner import Desk, Fittings, Runner
+from limnos.agent.sessions import SessionFiles, fold
+from limnos.agent.settings import Environment, Settings
+from limnos.agent.toolbox.files import file_tools
+from limnos.agent.toolbox.kernel import block_tool, catalogue_tool, clock_tool, plan_tool
+from limnos.agent.toolbox.search import search_tools
+from limnos.agent.toolbox.shell import shell_tools
+from limnos.agent.workplace import Workplace
+from limnos.context.window import Window, WindowSettings
+from limnos.kernel.approvals import Gate, GateSettings, Mode
+from limnos.kernel.calls import Calls, Toolset
+from limnos.kernel.events import ApprovalAnswered, Event, SessionStarted, Warned
+from limnos.kernel.limits import Caps, Meter
+from limnos.kernel.loop import Loop
+from limnos.kernel.model import Model
+from limnos.kernel.registry import Catalogue, Registry
+from limnos.kernel.seams import Clock, Rule
+from limnos.kernel.stages import Pipeline
+from limnos.kernel.stream import EventStream
+from limnos.kernel.turn import Parts
+from limnos.providers.rate import Buckets
+from limnos.sdk.files import Files
+from limnos.sdk.schema import SchemaValidator
+from limnos.store.audit import AuditLog, read_history
+from limnos.store.blobs import BlobStore
+from limnos.store.spending import SpendingFile
+
+PERSONA = "default"
+PINNED = ("kernel", "files", "search", "shell")
+CHARACTERS_PER_TOKEN = 4
+INLINE_SHARE = 8  # one inline result takes at most an eighth of the request budget
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What sessions of one persona share."""
+
+    environment: Environment
+    clock: Clock
+    files: SessionFiles
+    blobs: BlobStore
+    spending: SpendingFile
+    buckets: Buckets
+    validator: SchemaValidator
+
+    @property
+    def folder(self) -> Path:
+        """The persona's folder."""
+        return self.environment.home / "personas" / PERSONA
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How one session is opened. `path` is its log; `attended`: a person can answer questions."""
+
+    path: Path
+    session: str
+    cwd: str
+    attended: bool = True
+    trusted: bool = False
+
+
+def home(environment: Environment) -> Home:
+    """The shared parts; touches no file."""
+    clock = SystemClock()
+    folder = environment.home / "personas" / PERSONA
+    return Home(
+        environment,
+        clock,
+        SessionFiles(environment.home, PERSONA, clock),
+        BlobStore(folder / "blobs"),
+        SpendingFile(folder / "spending.log", clock.now),
+        Buckets(clock),
+        SchemaValidator(),
+    )
+
+
+def model_of(base: Home, settings: Settings) -> Model:
+    """The model that `settings` choose."""
+    return choose(Sources(settings, base.environment, base.clock, base.buckets, base.blobs.get))
+
+
+def open_session(base: Home, settings: Settings, model: Model, opening: Opening) -> Runner:
+    """Open a session's log and put its parts together. Raises SessionInUseError or StorageError."""
+    log = AuditLog(opening.path)
+    conversation = fold(log.history.events)
+    stream = EventStream(opening.session, log, base.clock, conversation)
+    if not log.history.events:
+        stream.emit(SessionStarted(persona=PERSONA, cwd=opening.cwd, program=f"limnos {__version__}"))
+    if log.history.damaged:
+        stream.emit(
+            Warned(code="log_damaged", text=f"parts of {opening.path.name} were damaged; the rest is here")
+        )
+    registry = Registry()
+    catalogue = Catalogue(registry, PINNED, quiet=("blocks",))
+    place = Workplace(opening.cwd)
+    register_tools(base, settings, registry, catalogue, stream, place)
+    window = _window(settings, model, catalogue, base.environment, place)
+    ids = RandomIds(base.files.exists)
+    desk = Desk(settings.approval_seconds)
+    gate = Gate(
+        GateSettings(_mode(settings.mode), opening.trusted, settings.approval_seconds),
+        desk if opening.attended else None,
+        stream,
+        ids,
+        _stored_rules(log.history.events),
+    )
+    stages = Pipeline()
+    tools = Toolset(
+        registry, catalogue, base.validator, base.blobs, place, _inline_characters(settings, window.budget)
+    )
+    calls = Calls(tools, gate, stages, stream)
+    loop = Loop(Parts(model, window, calls, stages, stream, ids, settings.reply_tokens))
+    return Runner(stream, _fittings(base, settings, loop, desk, gate, log))
+
+
+def _fittings(base: Home, settings: Settings, loop: Loop, desk: Desk, gate: Gate, log: AuditLog) -> Fittings:
+    return Fittings(
+        loop=loop,
+        desk=desk,
+        new_turn=gate.new_turn,
+        meter=_meter(base, settings),
+        history=lambda after: _after(log.path, after),
+        finish=log.close,
+        persona=PERSONA,
+        model=loop.model_name,
+        mode=settings.mode,
+        grace_seconds=settings.grace_seconds,
+    )
+
+
+def register_tools(
+    base: Home,
+    settings: Settings,
+    registry: Registry,
+    catalogue: Catalogue,
+    stream: EventStream,
+    place: Workplace,
+) -> None:
+    """The built-in tools, each with its input and output passed in."""
+    files = Files(Path(place.path), refused=(base.environment.home,))
+    for tool in (
+        *file_tools(files),
+        *search_tools(files),
+        *shell_tools(base.environment.child_environment(), settings.command_seconds),
+        clock_tool(base.clock, lambda: base.environment.zone),
+        plan_tool(stream),
+        block_tool(base.blobs),
+    ):
+        registry.register(tool)
+    if any(plugin not in (*PINNED, "blocks") for plugin in catalogue.plugins()):
+        registry.register(catalogue_tool(catalogue))
+
+
+def _window(
+    settings: Settings, model: Model, catalogue: Catalogue, environment: Environment, place: Workplace
+) -> Window:
+    facts = host_facts(place.path, environment.text("PATH"))
+    return Window(
+        model,
+        catalogue,
+        lambda closed: system_prompt(facts, closed),
+        WindowSettings(
+            settings.window_share, settings.reply_tokens, settings.prune_target, settings.catalogue_share
+        ),
+    )
+
+
+def _meter(base: Home, settings: Settings) -> Callable[[], Meter]:
+    caps = Caps(
+        settings.steps,
+        settings.turn_tokens,
+        settings.turn_seconds,
+        cap(settings.cap_turn, "cap.turn"),
+        cap(settings.cap_day, "cap.day"),
+        cap(settings.cap_persona, "cap.persona"),
+    )
+    price = prices(settings)
+    return lambda: Meter(caps, base.clock, price, base.spending)
+
+
+def _inline_characters(settings: Settings, budget: int) -> int:
+    return min(settings.inline_characters, budget * CHARACTERS_PER_TOKEN // INLINE_SHARE)
+
+
+def _stored_rules(events: tuple[Event, ...]) -> list[Rule]:
+    """The rules that a person's *always* stored in this session."""
+    rules = (
+        event.rule for event in events if isinstance(event, ApprovalAnswered) and event.answer == "always"
+    )
+    return [Rule(rule["effect"], rule["tool"], rule["match"], rule["scope"]) for rule in rules if rule]
+
+
+def _after(path: Path, after: int) -> list[Event]:
+    return [event for event in read_history(path).events if event.seq > after]
+
+
+def _mode(text: str) -> Mode:
+    return "auto" if text == "auto" else "yolo" if text == "yolo" else "ask"

@@ -1,0 +1,293 @@
+"""One open session: its queue, its running turn, its open questions, and who listens."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+
+from limnos.kernel.cancel import Cancel, StopReason
+from limnos.kernel.errors import LimitError, StorageError
+from limnos.kernel.events import Event, InputInjected, StepFinished, TurnFinished, TurnStarted
+from limnos.kernel.limits import Meter
+from limnos.kernel.loop import Loop
+from limnos.kernel.recovery import close_open_calls, resume
+from limnos.kernel.seams import Answer, Principal, Question, parse_principal
+from limnos.kernel.stream import EventStream
+from limnos.kernel.turn import Turn
+
+MAX_QUEUE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input; a repeated `client_id` is answered once."""
+
+    text: str
+    client_id: str
+    source: str
+    principal: str
+
+
+class Desk:
+    """Where questions wait for the person. Implements `kernel.seams.Approver`."""
+
+    def __init__(self, expire_seconds: float) -> None:
+        self._expire_seconds = expire_seconds
+        self._open: dict[str, asyncio.Future[Answer]] = {}
+
+    async def ask(self, question: Question) -> Answer:
+        """Wait for `answer`; raises TimeoutError when nobody comes."""
+        waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._open[question.approval] = waiting
+        try:
+            async with asyncio.timeout(self._expire_seconds):
+                return await waiting
+        finally:
+            del self._open[question.approval]
+
+    def answer(self, approval: str, answer: Answer) -> bool:
+        """Settle an open question; False when it is not open any more."""
+        waiting = self._open.get(approval)
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(answer)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Fittings:
+    """What a runner needs beside the stream; made by `agent.build`.
+
+    `meter` makes the meter of one turn, `finish` gives back what the session holds (the log and its lock).
+    """
+
+    loop: Loop
+    desk: Desk
+    new_turn: Callable[[], None]
+    meter: Callable[[], Meter]
+    history: Callable[[int], list[Event]]
+    finish: Callable[[], None]
+    persona: str
+    model: str
+    mode: str
+    grace_seconds: float
+
+
+class _Ended:
+    """The last thing a listener hears; with the fault that ended the session, if one did."""
+
+    def __init__(self, fault: BaseException | None = None) -> None:
+        self.fault = fault
+
+
+class Runner:
+    """Takes inputs, runs one turn at a time, tells everybody what happens."""
+
+    def __init__(self, stream: EventStream, fittings: Fittings) -> None:
+        self.stream = stream
+        self._fit = fittings
+        self._queue: deque[Input] = deque()
+        self._turn: Turn | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._readers: set[asyncio.Queue[Event | _Ended]] = set()
+        self._closed = False
+        stream.listen(self._tell)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the last turn has no end yet and nothing runs."""
+        return self.stream.conversation.turn_open and self._task is None
+
+    @property
+    def waiting(self) -> list[Input]:
+        """The queued inputs, in order."""
+        return list(self._queue)
+
+    def submit(self, given: Input) -> None:
+        """Queue an input. Raises LimitError when 256 wait already."""
+        if self._is_known(given):
+            return
+        if len(self._queue) >= MAX_QUEUE:
+            raise LimitError(
+                f"{MAX_QUEUE} inputs are waiting already", "wait for the running turn, or /drop some"
+            )
+        self._queue.append(given)
+        self._wake()
+
+    def inject(self, given: Input) -> None:
+        """Hand an input to the running turn at its next step; without one, queue it."""
+        if self._turn is None:
+            self.submit(given)
+        elif not self._is_known(given):
+            self._narrow(self._turn, parse_principal(given.principal))
+            self._turn.inbox.append(
+                InputInjected(
+                    input=given.text,
+                    source=given.source,
+                    principal=given.principal,
+                    client_id=given.client_id,
+                )
+            )
+
+    def drop(self, position: int) -> Input | None:
+        """Take an input out of the queue."""
+        if not 0 <= position < len(self._queue):
+            return None
+        given = self._queue[position]
+        del self._queue[position]
+        return given
+
+    def stop(self, reason: StopReason) -> None:
+        """Stop the running turn; the queue is kept until the next input or `wake`."""
+        if self._turn is not None:
+            self._turn.cancel.request(reason)
+
+    def resume(self, source: str) -> None:
+        """Continue the interrupted turn."""
+        if self.interrupted:
+            self._wake(resumed_by=source)
+
+    def answer(self, approval: str, answer: Answer) -> bool:
+        """Answer an open question."""
+        return self._fit.desk.answer(approval, answer)
+
+    async def events(self, after: int) -> AsyncIterator[Event]:
+        """The persisted events above `after`, then live ones, each once and in order."""
+        inbox: asyncio.Queue[Event | _Ended] = asyncio.Queue()
+        if self._closed:
+            inbox.put_nowait(_Ended())
+        self._readers.add(inbox)
+        last = after
+        try:
+            for event in self._fit.history(after):
+                last = event.seq
+                yield event
+            while True:
+                item = await inbox.get()
+                if isinstance(item, _Ended):
+                    if item.fault is not None:
+                        raise item.fault
+                    return
+                if item.seq > last:
+                    last = item.seq
+                    yield item
+        finally:
+            self._readers.discard(inbox)
+
+    async def close(self) -> None:
+        """Stop what runs, within the grace time, and give everything back; may be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self._queue.clear()
+        self.stop("terminated")
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=self._fit.grace_seconds * 2)
+            self._task.cancel()
+        self._end(None)
+        self._fit.finish()
+
+    def _is_known(self, given: Input) -> bool:
+        waiting = {one.client_id for one in self._queue}
+        if self._turn is not None:
+            waiting |= {one.client_id for one in self._turn.inbox}
+        return given.client_id in self.stream.conversation.client_ids or given.client_id in waiting
+
+    def _narrow(self, turn: Turn, principal: Principal) -> None:
+        turn.principal = turn.state.principal = turn.principal.narrowed(principal)
+
+    def _wake(self, resumed_by: str = "") -> None:
+        if self._task is None and not self._closed:
+            self._task = asyncio.create_task(self._work(resumed_by))
+            self._task.add_done_callback(self._settled)
+
+    async def _work(self, resumed_by: str) -> None:
+        if resumed_by:
+            await self._continue(resumed_by)
+        elif self.stream.conversation.turn_open:
+            self._abandon()
+        while self._queue:
+            turn = self._begin(self._queue.popleft())
+            await self._run(turn)
+            if turn.cancel.reason is not None:
+                return
+
+    def _settled(self, task: "asyncio.Task[None]") -> None:
+        self._task = self._turn = None
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._end(fault)
+
+    def _begin(self, given: Input) -> Turn:
+        stream = self.stream
+        stream.turn, stream.step = stream.conversation.turn + 1, 0
+        stream.emit(
+            TurnStarted(
+                input=given.text,
+                source=given.source,
+                principal=given.principal,
+                client_id=given.client_id,
+                persona=self._fit.persona,
+                model=self._fit.model,
+                mode=self._fit.mode,
+            ),
+            durable=True,
+        )
+        return self._fresh(given.text, given.source, parse_principal(given.principal))
+
+    def _fresh(self, text: str, source: str, principal: Principal) -> Turn:
+        self._fit.new_turn()
+        turn = Turn(text, source, principal, self._fit.meter(), Cancel(self._fit.grace_seconds))
+        self._turn = turn
+        return turn
+
+    async def _continue(self, source: str) -> None:
+        conversation = self.stream.conversation
+        self.stream.turn, self.stream.step = conversation.turn, conversation.step
+        resume(self.stream, source, "owner")
+        turn = self._fresh("", source, Principal())
+        turn.meter.steps = conversation.step
+        await self._run(turn, resumed=True)
+
+    async def _run(self, turn: Turn, *, resumed: bool = False) -> None:
+        try:
+            await self._fit.loop.run(turn, resumed=resumed)
+        except StorageError as error:
+            self.stream.tell(_unsaved(turn, error))
+        finally:
+            # what came too late for this turn begins the next one
+            late = [Input(one.input, one.client_id, one.source, one.principal) for one in turn.inbox]
+            self._queue.extendleft(reversed(late))
+            self._turn = None
+
+    def _abandon(self) -> None:
+        """A new input came instead of a continuation: the interrupted turn gets its end."""
+        stream = self.stream
+        stream.turn, stream.step = stream.conversation.turn, stream.conversation.step
+        close_open_calls(stream)
+        stream.emit(StepFinished(text="[interrupted: limnos ended during this turn]", finish="interrupted"))
+        stream.emit(
+            TurnFinished(
+                reason="stopped", exit=130, steps=stream.step, calls=0, ms=0, tokens=0, message="limnos ended"
+            ),
+            durable=True,
+        )
+
+    def _tell(self, event: Event) -> None:
+        for inbox in tuple(self._readers):
+            inbox.put_nowait(event)
+
+    def _end(self, fault: BaseException | None) -> None:
+        for inbox in tuple(self._readers):
+            inbox.put_nowait(_Ended(fault))
+
+
+def _unsaved(turn: Turn, error: StorageError) -> TurnFinished:
+    finished = TurnFinished(
+        reason="failed",
+        exit=1,
+        steps=turn.meter.steps,
+        calls=turn.state.calls,
+        ms=turn.meter.milliseconds,
+        tokens=turn.meter.tokens,
+    )
+    return replace(finished, message=error.what, fix=error.fix)

@@ -1,0 +1,19 @@
+"""The folder a session works in, known by what it is and not by its name."""
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """Implements `kernel.seams.Folder`."""
+
+    path: str
+
+    def identity(self) -> str:
+        """See `Folder`."""
+        try:
+            info = os.stat(self.path)
+        except OSError:
+            return "absent"
+        return f"{info.st_dev}:{info.st_ino}"

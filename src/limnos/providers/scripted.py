@@ -1,0 +1,168 @@
+"""A model that follows a script: for tests, replay and demonstrations. Anything unforeseen is an error.
+
+A script is a JSON file: `{"steps": [{"text": ..., "calls": [{"name": ..., "arguments": {...}}], ...}]}`.
+Each request takes the next step. A step may have `expect`, texts that the request must hold; `reasoning`;
+`finish`, the finish reason; `error`, one of `unavailable`, `overflow`, `refused`; `delay`, seconds before
+each word; `usage`, `[prompt, completion]` tokens.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from limnos.kernel.arguments import ParseFailure, parse_arguments
+from limnos.kernel.errors import (
+    ContextOverflowError,
+    ModelError,
+    ModelRefusedError,
+    ModelRequestError,
+    ModelUnavailableError,
+    SettingsError,
+)
+from limnos.kernel.messages import ToolCall, result_text, text_of
+from limnos.kernel.model import Delta, Finish, FinishReason, ReasoningDelta, Request, TextDelta, Usage
+
+_FIELDS = frozenset({"text", "calls", "expect", "reasoning", "finish", "error", "delay", "usage"})
+_ERRORS: dict[str, type[ModelError]] = {
+    "unavailable": ModelUnavailableError,
+    "overflow": ContextOverflowError,
+    "refused": ModelRefusedError,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptStep:
+    """One reply."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    expect: tuple[str, ...] = ()
+    reasoning: str = ""
+    finish: FinishReason = "stop"
+    error: str = ""
+    delay: float = 0.0
+    usage: tuple[int, int] | None = None
+
+
+class Scripted:
+    """Implements `kernel.model.Model` over a list of steps."""
+
+    def __init__(
+        self, steps: Sequence[ScriptStep], name: str = "scripted/script", context_tokens: int = 16_384
+    ) -> None:
+        self._steps = list(steps)
+        self._name = name
+        self._context_tokens = context_tokens
+        self.requests: list[Request] = []
+
+    @property
+    def name(self) -> str:
+        """See `Model`."""
+        return self._name
+
+    @property
+    def context_tokens(self) -> int:
+        """See `Model`."""
+        return self._context_tokens
+
+    @property
+    def unused(self) -> int:
+        """Steps that nobody asked for; a finished test expects 0."""
+        return max(len(self._steps) - len(self.requests), 0)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """See `Model`. Raises ModelRequestError for a request that the script does not foresee."""
+        place = len(self.requests)
+        self.requests.append(request)
+        if place >= len(self._steps):
+            raise ModelRequestError(
+                f"the script has {len(self._steps)} steps, this is request {place + 1}", "extend it"
+            )
+        step = self._steps[place]
+        _check_expected(step, request, place)
+        if step.error:
+            raise _ERRORS[step.error](f"scripted: {step.error}", "nothing; the script says so")
+        if step.reasoning:
+            yield ReasoningDelta(step.reasoning)
+        for word in _words(step.text):
+            if step.delay:
+                await asyncio.sleep(step.delay)
+            yield TextDelta(word)
+        yield Usage(*(step.usage or (self.count_tokens(_text(request)), self.count_tokens(step.text))))
+        yield Finish(step.finish, step.calls)
+
+    def count_tokens(self, text: str) -> int:
+        """Four characters a token."""
+        return len(text) // 4
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
+def load_script(path: Path) -> Scripted:
+    """Read a script file. Raises SettingsError that names what is wrong in it."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        steps = [_step(item, number) for number, item in enumerate(document["steps"])]
+    except OSError as error:
+        raise SettingsError(
+            f"the script {path} cannot be read: {error.strerror}", "name a script file"
+        ) from None
+    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise SettingsError(
+            f"the script {path} is broken: {error}", 'write {"steps": [{"text": "hello"}]}'
+        ) from None
+    return Scripted(steps, f"scripted/{path.stem}", int(document.get("context_tokens", 16_384)))
+
+
+def _step(item: Mapping[str, Any], number: int) -> ScriptStep:
+    unknown = set(item) - _FIELDS
+    if unknown:
+        raise KeyError(f"step {number} has unknown fields {sorted(unknown)}")
+    given = item.get("calls", [])
+    calls = tuple(_call(call, f"s{number}c{place}") for place, call in enumerate(given))
+    usage = item.get("usage")
+    return ScriptStep(
+        text=item.get("text", ""),
+        calls=calls,
+        expect=tuple(item.get("expect", [])),
+        reasoning=item.get("reasoning", ""),
+        finish=cast("FinishReason", item.get("finish", "tool_calls" if calls else "stop")),
+        error=item.get("error", ""),
+        delay=float(item.get("delay", 0.0)),
+        usage=(int(usage[0]), int(usage[1])) if usage else None,
+    )
+
+
+def _call(call: Mapping[str, Any], call_id: str) -> ToolCall:
+    raw = call.get("raw")
+    arguments = parse_arguments(raw if raw is not None else dict(call.get("arguments", {})))
+    if isinstance(arguments, ParseFailure):
+        return ToolCall(
+            call.get("id", call_id), call["name"], None, str(raw), arguments.detail, arguments.cut
+        )
+    return ToolCall(call.get("id", call_id), call["name"], arguments, json.dumps(arguments))
+
+
+def _check_expected(step: ScriptStep, request: Request, place: int) -> None:
+    text = _text(request)
+    for wanted in step.expect:
+        if wanted not in text:
+            raise ModelRequestError(
+                f"request {place + 1} does not hold {wanted!r}", "mend the script or the code"
+            )
+
+
+def _text(request: Request) -> str:
+    return "\n".join(
+        text_of(message.parts) if message.result is None else result_text(message.result)
+        for message in request.messages
+    )
+
+
+def _words(text: str) -> list[str]:
+    words = text.split(" ")
+    return [word if place == 0 else f" {word}" for place, word in enumerate(words) if word or place]

@@ -1,0 +1,194 @@
+"""The kernel in the same process, behind the same door as a daemon's."""
+
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, cast
+
+from limnos.agent.build import Home, Opening, home, model_of, open_session
+from limnos.agent.clock import RandomIds
+from limnos.agent.export import export_markdown, export_openai
+from limnos.agent.runner import Input, Runner
+from limnos.agent.sessions import fold
+from limnos.agent.settings import KEYS, Environment, Settings, parse_value
+from limnos.kernel.cancel import StopReason
+from limnos.kernel.errors import UsageError
+from limnos.kernel.events import Event, SessionChanged
+from limnos.kernel.model import Model
+from limnos.kernel.seams import Answer
+from limnos.kernel.stream import EventStream
+from limnos.service.client import Kernel, Open, Send, Session, SessionState, SessionSummary
+from limnos.store.audit import AuditLog, read_history
+
+
+def local_kernel(settings: Settings, environment: Environment) -> Kernel:
+    """A kernel in this process. Touches nothing until a session is opened."""
+    return LocalKernel(settings, environment)
+
+
+class LocalSession:
+    """Implements `service.client.Session`."""
+
+    def __init__(self, runner: Runner, path: Path) -> None:
+        self._runner = runner
+        self._path = path
+
+    @property
+    def id(self) -> str:
+        """See `Session`."""
+        return self._runner.stream.session
+
+    @property
+    def path(self) -> str:
+        """See `Session`."""
+        return str(self._path)
+
+    @property
+    def interrupted(self) -> bool:
+        """See `Session`."""
+        return self._runner.interrupted
+
+    def events(self, after: int = 0) -> AsyncIterator[Event]:
+        """See `Session`."""
+        return self._runner.events(after)
+
+    def send(self, message: Send) -> None:
+        """See `Session`."""
+        self._runner.submit(_input(message))
+
+    def inject(self, message: Send) -> None:
+        """See `Session`."""
+        self._runner.inject(_input(message))
+
+    def resume(self, source: str = "cli") -> None:
+        """See `Session`."""
+        self._runner.resume(source)
+
+    def stop(self, reason: StopReason = "stopped") -> None:
+        """See `Session`."""
+        self._runner.stop(reason)
+
+    def answer(self, approval: str, answer: Answer) -> bool:
+        """See `Session`."""
+        return self._runner.answer(approval, answer)
+
+    def queued(self) -> list[Send]:
+        """See `Session`."""
+        return [_send(given) for given in self._runner.waiting]
+
+    def drop(self, position: int) -> Send | None:
+        """See `Session`."""
+        given = self._runner.drop(position)
+        return _send(given) if given else None
+
+    async def close(self) -> None:
+        """See `Session`."""
+        await self._runner.close()
+
+
+class LocalKernel:
+    """Implements `service.client.Kernel`."""
+
+    def __init__(self, settings: Settings, environment: Environment) -> None:
+        self._settings = settings
+        self._base: Home = home(environment)
+        self._models: dict[str, Model] = {}
+        self._open: list[LocalSession] = []
+
+    async def open(self, how: Open) -> Session:
+        """See `Kernel`."""
+        settings = _overridden(self._settings, how)
+        cwd = _folder(how.cwd)
+        if how.session is None:
+            session = RandomIds(self._base.files.exists).new("session")
+            path = self._base.files.new_path(session)
+        else:
+            session, path = how.session, self._base.files.find(how.session)
+        model = self._model(settings)
+        runner = open_session(
+            self._base, settings, model, Opening(path, session, cwd, how.attended, how.trust)
+        )
+        opened = LocalSession(runner, path)
+        self._open.append(opened)
+        return opened
+
+    def sessions(self, limit: int | None = None) -> list[SessionSummary]:
+        """See `Kernel`."""
+        return [
+            SessionSummary(
+                row.id,
+                cast("SessionState", row.state),
+                row.updated,
+                row.persona,
+                row.title,
+                row.path,
+                row.events,
+            )
+            for row in self._base.files.summaries(limit)
+        ]
+
+    def fork(self, session: str, seq: int | None = None) -> str:
+        """See `Kernel`."""
+        fresh = RandomIds(self._base.files.exists).new("session")
+        self._base.files.fork(session, fresh, seq)
+        return fresh
+
+    def rename(self, session: str, title: str) -> None:
+        """See `Kernel`."""
+        if not title.strip():
+            raise UsageError("a title cannot be empty", f"limnos rename {session} TITLE")
+        log = AuditLog(self._base.files.find(session))
+        try:
+            stream = EventStream(session, log, self._base.clock, fold(log.history.events))
+            stream.emit(SessionChanged(title=title.strip()[:200]), durable=True)
+        finally:
+            log.close()
+
+    def export(self, session: str, form: Literal["markdown", "openai"]) -> str:
+        """See `Kernel`."""
+        conversation = fold(read_history(self._base.files.find(session)).events)
+        return export_openai(conversation) if form == "openai" else export_markdown(conversation, session)
+
+    async def close(self) -> None:
+        """See `Kernel`."""
+        for opened in self._open:
+            await opened.close()
+        for model in self._models.values():
+            await model.close()
+        self._open.clear()
+        self._models.clear()
+
+    def _model(self, settings: Settings) -> Model:
+        """One model object for each choice: sessions share its connections or its child process."""
+        key = f"{settings.model}\n{settings.fallback}"
+        if key not in self._models:
+            self._models[key] = model_of(self._base, settings)
+        return self._models[key]
+
+
+def _folder(path: str) -> str:
+    """The folder with links resolved. Raises UsageError when it is none."""
+    real = os.path.realpath(path)
+    if not os.path.isdir(real):
+        raise UsageError(f"{path} is no folder", "start limnos in a folder that exists")
+    return real
+
+
+def _overridden(settings: Settings, how: Open) -> Settings:
+    """The settings with what this opening says on top."""
+    given = {"mode": how.mode, "model": how.model, "steps": how.steps, "cap.turn": how.max_cost}
+    changes = {
+        KEYS[name].attribute: parse_value(KEYS[name], str(value), "the command line")
+        for name, value in given.items()
+        if value is not None
+    }
+    return replace(settings, **changes)  # pyright: ignore[reportArgumentType]
+
+
+def _input(message: Send) -> Input:
+    return Input(message.text, message.client_id, message.source, message.principal)
+
+
+def _send(given: Input) -> Send:
+    return Send(given.text, given.client_id, given.source, given.principal)
