@@ -3,8 +3,10 @@
 Data goes to stdout; progress, questions, summaries and errors go to stderr.
 """
 
+import contextlib
 import json
 import sys
+import termios
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +19,7 @@ from limnos.frontends.cli.cells import pad, width
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.look import Look, Terminal
 from limnos.frontends.cli.spans import Line, Span, line, painted
-from limnos.kernel.errors import LimnosError
+from limnos.kernel.errors import LimnosError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,26 @@ class Console:
         for number, text in enumerate(laid):
             spans = self.look.signed(signs[number], text) if signs else line(text)
             self.show(self.look.cut(spans))
+
+    def ask(self, question: str) -> str:
+        """One typed line; the question is on stderr, and what was typed before it is thrown away.
+
+        Raises UsageError when nobody can be asked, KeyboardInterrupt when the input ends.
+        """
+        if not self.terminal.can_ask:
+            raise UsageError("nobody can be asked: this is no terminal", "give the answer as an option")
+        with contextlib.suppress(termios.error):
+            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        sys.stderr.write(f"{question} ")
+        sys.stderr.flush()
+        typed = sys.stdin.readline()
+        if not typed:
+            raise KeyboardInterrupt
+        return typed.strip()
+
+    def confirm(self, question: str) -> bool:
+        """A yes or no; Enter alone is no."""
+        return self.ask(f"{question} [y/N]").casefold() in ("y", "yes")
 
     def now(self) -> datetime:
         """The present."""

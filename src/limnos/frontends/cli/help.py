@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from limnos.frontends.cli.table import CHAT, COMMANDS, PROGRAM, Command
+from limnos.frontends.cli.table import COMMANDS, PROGRAM, Command
 
 _WIDTH = 79
 
@@ -94,11 +94,6 @@ def single(command: Command, name: str, function: Callable[..., Any], parameters
     )
 
 
-def chat() -> Command:
-    """The command that a bare `limnos` is."""
-    return CHAT
-
-
 def _examples(command: Command, name: str = "") -> Iterator[str]:
     chosen = [text for text in command.examples if not name or f" {command.name} {name}" in text]
     if chosen:
@@ -121,8 +116,7 @@ def _first_line(function: Callable[..., Any]) -> str:
 
 
 def _argument(parameter: Any) -> str:
-    name = parameter.metavar or parameter.name.upper()
-    return name if parameter.required else f"[{name}]"
+    return parameter.metavar or parameter.name.upper()
 
 
 def _option(parameter: Any) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.history import last_seq
 from limnos.frontends.cli.screen import Live, Screen
 from limnos.frontends.cli.spans import Line, is_text, line
 from limnos.frontends.cli.times import counted, duration, money, thousands
@@ -85,14 +86,13 @@ class OneShot:
         return finished.exit
 
     def _begin(self, text: str | None) -> AsyncIterator[Event]:
-        events = self.session.events()
+        events = self.session.events(last_seq(self.session))
         if text is None and self.session.interrupted:
-            since = self.console.now().isoformat()
             self.session.resume()
-            return _from_resumed(events, since)
+            return _turn_of(events, None)
         client = uuid.uuid4().hex
         self.session.send(Send(text or "continue", client))
-        return _from_started(events, client)
+        return _turn_of(events, client)
 
     async def _watch(self, events: AsyncIterator[Event]) -> TurnFinished:
         async for event in events:
@@ -240,18 +240,12 @@ def _summary(finished: TurnFinished) -> str:
     return ", ".join(parts)
 
 
-async def _from_started(events: AsyncIterator[Event], client: str) -> AsyncIterator[Event]:
+async def _turn_of(events: AsyncIterator[Event], client: str | None) -> AsyncIterator[Event]:
+    """The events from the begin of our turn on: of our message, or of the turn that goes on."""
     begun = False
     async for event in events:
-        begun = begun or (isinstance(event, TurnStarted) and event.client_id == client)
-        if begun:
-            yield event
-
-
-async def _from_resumed(events: AsyncIterator[Event], since: str) -> AsyncIterator[Event]:
-    begun = False
-    async for event in events:
-        begun = begun or (isinstance(event, TurnResumed) and event.time[:19] >= since[:19])
+        ours = isinstance(event, TurnStarted) and event.client_id == client
+        begun = begun or ours or (client is None and isinstance(event, TurnResumed))
         if begun:
             yield event
 

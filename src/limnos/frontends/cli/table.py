@@ -86,7 +86,7 @@ COMMANDS: dict[str, Command] = {
             "config",
             "Trust",
             "config",
-            "settings: get, set, unset, list, explain",
+            "settings, and where they come from",
             ("limnos config list", "limnos config set steps 40", "limnos config --explain model"),
         ),
         Command(
@@ -105,7 +105,7 @@ COMMANDS: dict[str, Command] = {
             "model",
             "Grow",
             "model",
-            "embedded models: list, get, use, remove, verify",
+            "the embedded models on this machine",
             (
                 "limnos model list",
                 "limnos model get qwen2.5-coder-0.5b",

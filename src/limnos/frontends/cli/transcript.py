@@ -85,6 +85,12 @@ class Transcript:
             rows += self._apply(self._held.pop(0))
         return rows
 
+    def rest(self) -> None:
+        """Nothing moves: what was read is the past, and the turn that was open waits for a person."""
+        self.working, self.question = False, None
+        self._running.clear()
+        self._held.clear()
+
     def parts(self, call: str) -> Sequence[Sequence[str]]:
         """The simple commands of a shell call."""
         proposed = self._proposed.get(call)

@@ -1,0 +1,92 @@
+"""The event stream in whole sentences with labels: no signs to guess, nothing redrawn, menus by number."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from limnos.frontends.cli.calls import subject
+from limnos.frontends.cli.escapes import command_text, one_line, visible
+from limnos.frontends.cli.times import duration
+from limnos.kernel.events import (
+    ApprovalAnswered,
+    ApprovalAsked,
+    CallFinished,
+    CallProposed,
+    Event,
+    StepFinished,
+    TurnFinished,
+    TurnStarted,
+    Warned,
+)
+
+FIRST_LINE = "limnos, accessible mode: plain lines, nothing is redrawn. Type /help."
+STILL_SECONDS = 7
+LETTERS = {"1": "n", "2": "y", "3": "a", "4": "e", "6": "v"}
+_MENU = "  1 no. 2 once.{always} 4 edit. 5 no with a reason. 6 show all."
+
+
+@dataclass(slots=True)
+class Speaker:
+    """Turns events into lines to be read aloud."""
+
+    _calls: dict[str, CallProposed]
+
+    @classmethod
+    def new(cls) -> "Speaker":
+        """A speaker that has heard nothing yet."""
+        return cls({})
+
+    def lines(self, event: Event) -> list[str]:
+        """What to say about an event; often nothing."""
+        match event:
+            case TurnStarted():
+                return ["limnos: working."]
+            case CallProposed():
+                self._calls[event.call] = event
+                return []
+            case CallFinished():
+                return [self._call(event)]
+            case ApprovalAsked():
+                return self._question(event)
+            case ApprovalAnswered():
+                return [f"limnos: you answered {event.answer}."]
+            case StepFinished() if event.text:
+                return _indented("limnos: ", event.text)
+            case Warned():
+                return [f"warning: {one_line(event.text)} {one_line(event.fix)}".rstrip()]
+            case TurnFinished():
+                return self._end(event)
+            case _:
+                return []
+
+    def _call(self, event: CallFinished) -> str:
+        proposed = self._calls.get(event.call)
+        about = subject(proposed.arguments) if proposed else ""
+        detail = str((event.error or {}).get("detail", ""))
+        parts = [one_line(event.tool), about, event.outcome, one_line(detail)]
+        return f"tool: {', '.join(part for part in parts if part)}."
+
+    def _question(self, event: ApprovalAsked) -> list[str]:
+        reasons = "; ".join(one_line(reason) for reason in event.reasons)
+        rows = [f"question: {one_line(event.tool)} asks, {reasons}. Code {one_line(event.approval)}."]
+        proposed = self._calls.get(event.call)
+        parts: Sequence[Sequence[str]] = proposed.parts if proposed else ()
+        for name, value in event.arguments.items():
+            rows.extend(_indented(f"  {one_line(name)}: ", command_text(str(value)), safe=True))
+        for number, part in enumerate(parts if len(parts) > 1 else (), 1):
+            rows.append(f"  part {number} of {len(parts)}: {command_text(one_line(' '.join(part)))}.")
+        if event.destinations:
+            rows.append(f"  destination: {', '.join(one_line(place) for place in event.destinations)}.")
+        if event.preview:
+            rows.extend(_indented("  change: ", command_text(event.preview), safe=True))
+        return [*rows, _MENU.format(always=" 3 always." if event.rule else "")]
+
+    def _end(self, event: TurnFinished) -> list[str]:
+        if event.reason == "done":
+            return [f"limnos: done in {duration(event.ms)}."]
+        rows = [f"limnos: {event.reason}. {one_line(event.message)}".rstrip()]
+        return [*rows, f"fix: {one_line(event.fix)}"] if event.fix else rows
+
+
+def _indented(label: str, text: str, *, safe: bool = False) -> list[str]:
+    first, *more = (text if safe else visible(text)).split("\n")
+    return [f"{label}{first}", *(f"  {row}" for row in more)]

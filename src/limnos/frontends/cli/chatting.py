@@ -1,0 +1,82 @@
+"""Starting a chat: the first run, the kernel, and the view that this terminal can show."""
+
+import asyncio
+import sys
+from dataclasses import replace
+
+from limnos import __version__
+from limnos.agent.settings import load
+from limnos.frontends.cli import first_run
+from limnos.frontends.cli.chat import Chat
+from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.fetching import ensure
+from limnos.frontends.cli.linechat import LineChat
+from limnos.frontends.cli.screen import Screen
+from limnos.frontends.cli.slash import Desk, Leave
+from limnos.frontends.cli.starting import Flags, kernel
+from limnos.frontends.cli.transcript import Transcript
+from limnos.frontends.cli.tty import RawTerminal
+from limnos.service.client import Kernel, Open
+
+
+def chat_with(console: Console, flags: Flags, how: Open, *, fork: bool = False) -> int:
+    """Chat until the person leaves; the exit code."""
+    settings = load(console.environment, flags.settings())
+    if console.terminal.can_ask and first_run.is_first(console, settings):
+        if not first_run.choose(console):
+            return 0
+    else:
+        ensure(console, settings, yes=False)
+    if _redraws(console):
+        console.say(
+            f"limnos {__version__} in {console.look.path(console.folder)}  next: type a task, or /help"
+        )
+    return asyncio.run(_chat(console, flags, how, fork))
+
+
+async def _chat(console: Console, flags: Flags, how: Open, fork: bool) -> int:
+    async with kernel(console, flags) as running:
+        following: Open | None = how
+        if fork and how.session:
+            following = replace(how, session=running.fork(how.session))
+        code = 0
+        while following is not None:
+            left = await _one_session(console, running, following)
+            following, code = left.following, left.code
+        return code
+
+
+async def _one_session(console: Console, running: Kernel, how: Open) -> Leave:
+    session = await running.open(how)
+    desk = Desk(console, running, session, how, Transcript(console.look), _write)
+    try:
+        left = await (_on_screen(desk) if _redraws(console) else _in_lines(desk))
+    finally:
+        await session.close()
+    if left.following is None:
+        console.say(f"session {session.id} kept  next: limnos open {session.id}")
+    return left
+
+
+async def _on_screen(desk: Desk) -> Leave:
+    terminal = RawTerminal(sys.stdin.fileno())
+    screen = Screen(terminal.write, desk.console.terminal.size, desk.console.terminal.colour(sys.stdout))
+    terminal.enter()
+    try:
+        return await Chat(desk, terminal, screen).run()
+    finally:
+        terminal.leave()
+
+
+async def _in_lines(desk: Desk) -> Leave:
+    return await LineChat(desk, desk.console.terminal.accessible).run()
+
+
+def _redraws(console: Console) -> bool:
+    terminal = console.terminal
+    return terminal.redraws and terminal.stdin and terminal.stdout and not terminal.no_input
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

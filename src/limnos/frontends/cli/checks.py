@@ -1,0 +1,127 @@
+"""What `limnos doctor` looks at: each check says what it found and, where something is wrong, the fix."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from limnos.agent.settings import load
+from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.fetching import chosen_name, weights
+from limnos.frontends.cli.times import size
+from limnos.kernel.errors import LimnosError
+from limnos.providers.catalogue import catalogue
+
+State: TypeAlias = Literal["done", "ask", "failed", "idle"]
+_LEAST_FREE = 1_000_000_000
+_FLAGS = ("avx2", "fma", "bmi2", "f16c")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the report; `state` is the sign: done, ask (look at it), failed or idle (absent)."""
+
+    name: str
+    state: State
+    text: str
+    fix: str = ""
+
+
+def checks(console: Console) -> Iterator[Check]:
+    """All checks, in the order in which they are shown."""
+    yield _home(console)
+    yield _disk(console)
+    yield _settings(console)
+    yield _model(console)
+    yield _processor()
+    yield _terminal(console)
+    yield _python()
+
+
+def _home(console: Console) -> Check:
+    home = console.environment.home
+    place = console.look.path(str(home))
+    there = _existing(home)
+    if not os.access(there, os.W_OK):
+        fix = "name another folder in LIMNOS_HOME"
+        return Check("home", "failed", f"failed: {place} cannot be written", fix)
+    if home.is_dir() and home.stat().st_mode & 0o077:
+        return Check("home", "ask", f"{place} can be read by others", f"chmod 700 {place}")
+    return Check("home", "done", place if home.is_dir() else f"{place}, made at the first use")
+
+
+def _disk(console: Console) -> Check:
+    free = shutil.disk_usage(_existing(console.environment.home)).free
+    if free < _LEAST_FREE:
+        return Check("disk", "failed", f"failed: {size(free)} free", "free some space on that disk")
+    return Check("disk", "done", f"{size(free)} free")
+
+
+def _settings(console: Console) -> Check:
+    try:
+        load(console.environment)
+    except LimnosError as error:
+        return Check("settings", "failed", f"failed: {error.what}", error.fix)
+    return Check("settings", "done", "every value can be read")
+
+
+def _model(console: Console) -> Check:
+    try:
+        name = chosen_name(load(console.environment))
+    except LimnosError:
+        return Check("model", "idle", "unknown while the settings cannot be read")
+    entry = catalogue().get(name)
+    if entry is None:
+        return Check("model", "done", f"{name}, at a server of yours")
+    cache = weights(console.environment)
+    if not cache.has(entry):
+        return Check("model", "failed", f"failed: {name} is not on this machine", f"limnos model get {name}")
+    try:
+        cache.ready(entry)
+    except (LimnosError, OSError) as error:
+        return Check("model", "failed", f"failed: {error}", f"limnos model get {name}")
+    return Check("model", "done", f"embedded {name}, hash as pinned")
+
+
+def _processor() -> Check:
+    machine = platform.machine()
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return Check("cpu", "idle", f"{machine}, its abilities are unknown here")
+    if machine not in ("x86_64", "AMD64"):
+        return Check("cpu", "done", f"{machine}, {os.cpu_count()} cores")
+    flags = set(next((row for row in text.split("\n") if row.startswith("flags")), "").split())
+    lacking = [flag for flag in _FLAGS if flag not in flags]
+    if lacking:
+        fix = "use a server instead: limnos config set providers.own.base_url ADDRESS"
+        return Check("cpu", "failed", f"failed: no {', '.join(lacking)}, the embedded model cannot run", fix)
+    return Check("cpu", "done", f"{os.cpu_count()} cores with {', '.join(_FLAGS)}")
+
+
+def _terminal(console: Console) -> Check:
+    terminal = console.terminal
+    name = console.environment.text("TERM") or "no TERM"
+    if not terminal.stdout and not terminal.stderr:
+        return Check("terminal", "idle", "absent: the output goes to a file or a program")
+    if not terminal.unicode:
+        fix = "set LANG to a UTF-8 locale, for example C.UTF-8"
+        return Check("terminal", "ask", f"{name}, not UTF-8: ASCII signs, no live region", fix)
+    if terminal.dumb:
+        return Check(
+            "terminal", "ask", f"{name}: whole lines, no colours", "set TERM, for example xterm-256color"
+        )
+    columns = terminal.size().columns
+    return Check("terminal", "done", f"{name}, UTF-8, {columns} columns")
+
+
+def _python() -> Check:
+    return Check("python", "done", f"{platform.python_version()}, {sys.executable}")
+
+
+def _existing(path: Path) -> Path:
+    return next(place for place in (path, *path.parents) if place.exists())

@@ -1,0 +1,104 @@
+"""`limnos config`: settings and where they come from."""
+
+import json
+from typing import Annotated
+
+from limnos import lazy
+from limnos.agent.settings import KEYS, Explanation, Value, explain
+from limnos.agent.settings_file import set_value, unset_value
+from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.escapes import one_line
+from limnos.kernel.errors import UsageError
+
+_Key = Annotated[str, lazy.typer.Argument(metavar="KEY", help="a setting of limnos config list")]
+_Json = Annotated[bool, lazy.typer.Option("--json", help="one record a line")]
+
+
+def get(ctx: lazy.typer.Context, key: _Key) -> None:
+    """Print the value of a setting."""
+    console = console_of(ctx)
+    console.data(f"{_text(explain(console.environment, key).value)}\n")
+
+
+def set_key(
+    ctx: lazy.typer.Context,
+    key: _Key,
+    value: Annotated[
+        str, lazy.typer.Argument(metavar="VALUE", help="the new value; secrets go to limnos secrets")
+    ],
+) -> None:
+    """Store a setting in the home."""
+    console = console_of(ctx)
+    stored = set_value(console.environment, key, value)
+    console.done(f"{one_line(key)} = {one_line(_text(stored))}", f"limnos config --explain {key}")
+
+
+def unset(ctx: lazy.typer.Context, key: _Key) -> None:
+    """Remove a setting from the home; the next layer counts again."""
+    console = console_of(ctx)
+    if not unset_value(console.environment, key):
+        console.say_line(console.look.signed("idle", f"{one_line(key)} was not set; nothing changed"))
+        return
+    console.done(f"{one_line(key)} is unset", f"limnos config --explain {key}")
+
+
+def list_keys(ctx: lazy.typer.Context, as_json: _Json = False) -> None:
+    """Show every setting, its value and where it comes from."""
+    console = console_of(ctx)
+    found = [explain(console.environment, name) for name in KEYS]
+    if as_json:
+        for item in found:
+            record = {"key": item.key.name, "value": item.value, "from": item.origin, "help": item.key.help}
+            console.record(record)
+        return
+    rows = [
+        (item.key.name, _text(item.value) or "-", _place(console, item.origin), item.key.help)
+        for item in found
+    ]
+    console.rows(("key", "value", "from", "what"), rows)
+
+
+def config(
+    ctx: lazy.typer.Context,
+    key: Annotated[
+        str | None,
+        lazy.typer.Option("--explain", metavar="KEY", help="which layer set it, and what the others say"),
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Explain a setting."""
+    console = console_of(ctx)
+    if key is None:
+        raise UsageError(
+            "limnos config needs one of: get, set, unset, list, --explain KEY", "limnos config list"
+        )
+    found = explain(console.environment, key)
+    if as_json:
+        layers = [{"name": item.name, "value": item.value, "note": item.note} for item in found.layers]
+        console.record({"key": key, "value": found.value, "from": found.origin, "layers": layers})
+        return
+    _explain(console, found)
+
+
+def _explain(console: Console, found: Explanation) -> None:
+    value = json.dumps(found.value, ensure_ascii=False)
+    console.data(f"{found.key.name} = {one_line(value)}   from {_place(console, found.origin)}\n")
+    unset_names = [_place(console, item.name) for item in found.layers if item.value is None]
+    hidden = [item for item in found.layers if item.value is not None and item.name != found.origin]
+    if unset_names:
+        console.data(f"  not set   {', '.join(unset_names)}\n")
+    for item in hidden:
+        said = one_line(json.dumps(item.value, ensure_ascii=False))
+        label, note = ("ignored", item.note) if item.note else ("hidden", f"says {said}")
+        console.data(f"  {label:<8}  {_place(console, item.name)}: {one_line(note)}\n")
+
+
+def _place(console: Console, name: str) -> str:
+    return console.look.path(one_line(name))
+
+
+def _text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+FUNCTIONS = {"list": list_keys, "get": get, "set": set_key, "unset": unset, "": config}

@@ -1,0 +1,41 @@
+"""`limnos export`."""
+
+import asyncio
+from typing import Annotated, Literal
+
+from limnos import lazy
+from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.escapes import visible
+from limnos.frontends.cli.starting import kernel
+from limnos.kernel.errors import UsageError
+
+_FORMS: dict[str, Literal["markdown", "openai"]] = {"markdown": "markdown", "openai": "openai"}
+
+
+def export(
+    ctx: lazy.typer.Context,
+    session: Annotated[str, lazy.typer.Argument(metavar="ID", help="the session; - is the newest")],
+    form: Annotated[
+        str, lazy.typer.Option("--format", metavar="FORMAT", help="markdown (default) or openai")
+    ] = "markdown",
+) -> None:
+    """Write a session to stdout."""
+    console = console_of(ctx)
+    if form not in _FORMS:
+        raise UsageError(f"{form!r} is no format", "limnos export ID --format openai")
+    text = asyncio.run(_export(console, session, _FORMS[form]))
+    shown = visible(text) if console.terminal.stdout else text
+    console.data(shown if shown.endswith("\n") else shown + "\n")
+
+
+async def _export(console: Console, session: str, form: Literal["markdown", "openai"]) -> str:
+    async with kernel(console) as running:
+        if session == "-":
+            newest = running.sessions(1)
+            if not newest:
+                raise UsageError("there is no session yet", "limnos")
+            session = newest[0].id
+        return running.export(session, form)
+
+
+FUNCTIONS = {"": export}

@@ -1,0 +1,33 @@
+"""`limnos fork`."""
+
+import asyncio
+from typing import Annotated
+
+from limnos import lazy
+from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.starting import kernel
+
+
+def fork(
+    ctx: lazy.typer.Context,
+    session: Annotated[str, lazy.typer.Argument(metavar="ID", help="the session")],
+    at: Annotated[
+        int | None,
+        lazy.typer.Option("--at", metavar="SEQ", help="the last event to take over: the end of a step"),
+    ] = None,
+) -> None:
+    """A new session with the events up to a step."""
+    console = console_of(ctx)
+    made = asyncio.run(_fork(console, session, at))
+    if not console.terminal.stdout:
+        console.data(f"{made}\n")
+    console.done(f"{made} is a fork of {one_line(session)}", f"limnos open {made}")
+
+
+async def _fork(console: Console, session: str, at: int | None) -> str:
+    async with kernel(console) as running:
+        return running.fork(session, at)
+
+
+FUNCTIONS = {"": fork}

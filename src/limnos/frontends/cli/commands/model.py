@@ -1,0 +1,102 @@
+"""`limnos model`: the embedded models on this machine."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+from limnos import lazy
+from limnos.agent.settings import load
+from limnos.agent.settings_file import set_value, unset_value
+from limnos.frontends.cli.console import console_of
+from limnos.frontends.cli.fetching import chosen_name, fetch, weights
+from limnos.frontends.cli.times import duration, size
+from limnos.providers.catalogue import catalogue, entry
+
+_Name = Annotated[str, lazy.typer.Argument(metavar="NAME", help="a name of limnos model list")]
+_Json = Annotated[bool, lazy.typer.Option("--json", help="one record a line")]
+
+
+def list_models(ctx: lazy.typer.Context, as_json: _Json = False) -> None:
+    """Show what can be used and what is on disk."""
+    console = console_of(ctx)
+    used = chosen_name(load(console.environment))
+    cache = weights(console.environment)
+    known = list(catalogue().values())
+    if as_json:
+        for model in known:
+            console.record(
+                {
+                    "name": model.name,
+                    "in_use": model.name == used,
+                    "bytes": model.size,
+                    "on_disk": cache.has(model),
+                    "sha256": model.sha256,
+                    "licence": model.licence.id,
+                }
+            )
+        return
+    people = console.terminal.columns_for_lists
+    rows = [
+        (
+            "yes" if model.name == used else "no",
+            size(model.size) if people else str(model.size),
+            "yes" if cache.has(model) else "no",
+            model.name,
+        )
+        for model in known
+    ]
+    console.rows(("in use", "size", "on disk", "name"), rows)
+    if used not in catalogue():
+        console.say(f"in use: {used}")
+
+
+def get(
+    ctx: lazy.typer.Context,
+    name: _Name,
+    source: Annotated[
+        Path | None, lazy.typer.Option("--from", metavar="FILE", help="copy this file instead of fetching")
+    ] = None,
+) -> None:
+    """Fetch a model; what was fetched before is gone on with."""
+    console = console_of(ctx)
+    model = entry(name)
+    if weights(console.environment).has(model):
+        weights(console.environment).ready(model)
+        console.done(f"{name}  is here already, hash verified", f"limnos model use {name}")
+        return
+    fetch(console, model, source)
+    console.say(f"next: limnos model use {name}")
+
+
+def use(ctx: lazy.typer.Context, name: _Name) -> None:
+    """Use a model from now on; PROVIDER/MODEL names one of a server."""
+    console = console_of(ctx)
+    model = catalogue().get(name) if "/" in name or ":" in name else entry(name)
+    if model is not None:
+        weights(console.environment).ready(model)
+    set_value(console.environment, "model", name)
+    console.done(f"model is {name}", "limnos")
+
+
+def remove(ctx: lazy.typer.Context, name: _Name) -> None:
+    """Remove a model's file from this machine."""
+    console = console_of(ctx)
+    model = entry(name)
+    if not weights(console.environment).remove(model):
+        console.say_line(console.look.signed("idle", f"{name} is absent; nothing was removed"))
+        return
+    if load(console.environment).model == name:
+        unset_value(console.environment, "model")
+    console.done(f"removed {name}, {size(model.size)} free again", f"limnos model get {name}")
+
+
+def verify(ctx: lazy.typer.Context, name: _Name) -> None:
+    """Hash a model's file and compare it with the pinned hash."""
+    console = console_of(ctx)
+    began = time.monotonic()
+    weights(console.environment).verify(entry(name))
+    took = duration((time.monotonic() - began) * 1000)
+    console.done(f"{name}  hash as pinned, read in {took}", f"limnos model use {name}")
+
+
+FUNCTIONS = {"list": list_models, "get": get, "use": use, "remove": remove, "verify": verify}

@@ -1,0 +1,61 @@
+"""`limnos replay`."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Annotated
+
+from limnos import lazy
+from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.playback import frames, summary
+from limnos.frontends.cli.starting import kernel
+from limnos.kernel.errors import UsageError
+from limnos.kernel.events import to_record
+from limnos.store.audit import History, read_history
+
+
+def replay(
+    ctx: lazy.typer.Context,
+    *,
+    source: Annotated[str, lazy.typer.Argument(metavar="ID", help="a session, or its file")],
+    speed: Annotated[
+        float, lazy.typer.Option("--speed", metavar="N", help="play N times as fast as it was; 0: at once")
+    ] = 0.0,
+    at: Annotated[int, lazy.typer.Option("--at", metavar="SEQ", help="begin at this event")] = 0,
+    as_json: Annotated[bool, lazy.typer.Option("--json", help="the events, one a line")] = False,
+) -> int:
+    """Play back what happened in a session."""
+    console = console_of(ctx)
+    path = Path(source) if Path(source).is_file() else asyncio.run(_path(console, source))
+    history = read_history(path)
+    if as_json:
+        for event in history.events:
+            if event.seq >= at:
+                console.record(to_record(event))
+        return 0
+    _play(console, history, at, speed)
+    return 0
+
+
+def _play(console: Console, history: History, at: int, speed: float) -> None:
+    console.say(summary(history.events))
+    if history.damaged:
+        console.say_line(console.look.signed("ask", "some records are damaged and were left out"))
+    for frame in frames(console.look, history.events):
+        if frame.event.seq < at:
+            continue
+        if speed > 0:
+            time.sleep(frame.seconds / speed)
+        for row in frame.rows:
+            console.show(row)
+
+
+async def _path(console: Console, session: str) -> Path:
+    async with kernel(console) as running:
+        for found in running.sessions():
+            if found.id == session:
+                return Path(found.path)
+    raise UsageError(f"there is no session and no file {session!r}", "limnos sessions")
+
+
+FUNCTIONS = {"": replay}

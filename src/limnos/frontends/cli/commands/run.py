@@ -1,0 +1,110 @@
+"""`limnos run`."""
+
+import asyncio
+import sys
+from typing import Annotated
+
+from limnos import lazy
+from limnos.agent.settings import load
+from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.fetching import ensure
+from limnos.frontends.cli.oneshot import OneShot
+from limnos.frontends.cli.starting import Flags, kernel
+from limnos.kernel.errors import LimnosError, UsageError
+from limnos.kernel.events import TurnFinished, TurnReason, to_record
+from limnos.service.client import Open
+
+
+def run(
+    ctx: lazy.typer.Context,
+    *,
+    task: Annotated[
+        list[str] | None, lazy.typer.Argument(metavar="TASK", help="what to do; - reads more from stdin")
+    ] = None,
+    as_json: Annotated[
+        bool, lazy.typer.Option("--json", help="every event, one a line; the last is turn_finished")
+    ] = False,
+    mode: Annotated[
+        str | None,
+        lazy.typer.Option("--mode", metavar="MODE", help="ask (default), auto, yolo; see limnos help modes"),
+    ] = None,
+    model: Annotated[
+        str | None, lazy.typer.Option("--model", metavar="NAME", help="for this run only")
+    ] = None,
+    steps: Annotated[
+        int | None, lazy.typer.Option("--steps", metavar="N", help="at most N steps (25)")
+    ] = None,
+    max_cost: Annotated[
+        str | None, lazy.typer.Option("--max-cost", metavar="X", help="stop at this cost (none)")
+    ] = None,
+    session: Annotated[
+        str | None, lazy.typer.Option("--continue", metavar="ID", help="go on with a session")
+    ] = None,
+    trust: Annotated[bool, lazy.typer.Option("--trust", help="trust this folder, for this run")] = False,
+    yes: Annotated[
+        bool, lazy.typer.Option("--yes", help="yes to fetching the model when it is missing")
+    ] = False,
+) -> int:
+    """One task, one answer, then it ends."""
+    console = console_of(ctx)
+    flags = Flags(mode, model, steps, max_cost)
+    try:
+        text = _task(console, task or [], session)
+        settings = load(console.environment, flags.settings())
+        ensure(console, settings, yes=yes)
+        how = Open(
+            session=session,
+            cwd=console.folder,
+            mode=mode,
+            model=model,
+            steps=steps,
+            max_cost=max_cost,
+            trust=trust,
+            attended=console.terminal.can_ask,
+        )
+        return asyncio.run(_run(console, flags, how, text, as_json))
+    except LimnosError as error:
+        if as_json:
+            console.record(to_record(_failed(error)))
+        raise
+
+
+async def _run(console: Console, flags: Flags, how: Open, text: str | None, as_json: bool) -> int:
+    async with kernel(console, flags) as running:
+        session = await running.open(how)
+        return await OneShot(console, session, as_json).run(text)
+
+
+def _task(console: Console, words: list[str], session: str | None) -> str | None:
+    """The task; `-` stands for stdin. None goes on with a session without a new message."""
+    given = [word for word in words if word != "-"]
+    if len(given) > 1:
+        raise UsageError("the task is more than one word list", f'limnos run "{" ".join(given)}"')
+    if "-" in words:
+        if console.terminal.stdin:
+            raise UsageError(
+                "`-` reads stdin, and stdin is a terminal", 'git diff | limnos run "review this" -'
+            )
+        piped = sys.stdin.read()
+        given.append(piped if not given else f"\n\n{piped}")
+    text = "".join(given).strip()
+    if not text and session is None:
+        raise UsageError("limnos run needs a task", 'limnos run "Which file here is the largest?"')
+    return text or None
+
+
+def _failed(error: LimnosError) -> TurnFinished:
+    reasons: dict[int, TurnReason] = {3: "limit", 4: "denied"}
+    return TurnFinished(
+        reason=reasons.get(error.exit_code, "failed"),
+        exit=error.exit_code,
+        steps=0,
+        calls=0,
+        ms=0,
+        tokens=0,
+        message=error.what,
+        fix=error.fix,
+    )
+
+
+FUNCTIONS = {"": run}

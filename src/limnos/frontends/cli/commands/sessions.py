@@ -1,0 +1,71 @@
+"""`limnos sessions`."""
+
+import asyncio
+from typing import Annotated
+
+from limnos import lazy
+from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.starting import kernel
+from limnos.frontends.cli.times import when
+from limnos.service.client import SessionState, SessionSummary
+
+_SIGNS: dict[SessionState, str] = {
+    "working": "you",
+    "waiting": "ask",
+    "interrupted": "ask",
+    "done": "done",
+    "failed": "failed",
+}
+_STATES: dict[SessionState, str] = {"waiting": "waiting for you"}
+
+
+def sessions(
+    ctx: lazy.typer.Context,
+    as_json: Annotated[bool, lazy.typer.Option("--json", help="one record a line")] = False,
+    limit: Annotated[int | None, lazy.typer.Option("--limit", metavar="N", help="the newest N only")] = None,
+) -> None:
+    """List sessions, newest first."""
+    console = console_of(ctx)
+    found = asyncio.run(_found(console, limit))
+    if as_json:
+        for session in found:
+            console.record(
+                {
+                    "id": session.id,
+                    "state": session.state,
+                    "updated": session.updated,
+                    "persona": session.persona,
+                    "title": session.title,
+                    "events": session.events,
+                    "path": session.path,
+                }
+            )
+        return
+    people = console.terminal.columns_for_lists
+    rows = [
+        (
+            session.id,
+            _STATES.get(session.state, session.state) if people else session.state,
+            when(session.updated, console.now(), console.look.zone) if people else session.updated,
+            session.persona,
+            session.title,
+        )
+        for session in found
+    ]
+    header = ("id", "state", "when", "persona", "title")
+    if not found and people:
+        console.say("no sessions yet  next: limnos")
+        return
+    console.rows(header, rows, [_SIGNS.get(session.state, "idle") for session in found])
+    if found and people:
+        first = next((session for session in found if session.state in ("waiting", "interrupted")), found[0])
+        console.say(f"next: limnos open {one_line(first.id)}")
+
+
+async def _found(console: Console, limit: int | None) -> list[SessionSummary]:
+    async with kernel(console) as running:
+        return running.sessions(limit)
+
+
+FUNCTIONS = {"": sessions}

@@ -1,0 +1,56 @@
+"""`limnos status`."""
+
+import asyncio
+from collections import Counter
+from typing import Annotated
+
+from limnos import lazy
+from limnos.agent.settings import load
+from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.fetching import chosen_name
+from limnos.frontends.cli.starting import kernel
+from limnos.frontends.cli.times import counted, when
+from limnos.service.client import SessionSummary
+
+_LABEL = 10
+
+
+def status(
+    ctx: lazy.typer.Context, as_json: Annotated[bool, lazy.typer.Option("--json", help="one record")] = False
+) -> None:
+    """Show what is there and what works now."""
+    console = console_of(ctx)
+    found = asyncio.run(_found(console))
+    settings = load(console.environment)
+    states = Counter(session.state for session in found)
+    model = chosen_name(settings)
+    home = str(console.environment.home)
+    if as_json:
+        console.record({"home": home, "model": model, "mode": settings.mode, "sessions": dict(states)})
+        return
+    counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "none yet"
+    rows = [
+        ("kernel", "in this process; no daemon"),
+        ("home", console.look.path(one_line(home))),
+        ("model", f"{one_line(model)}, mode {settings.mode}"),
+        ("sessions", counts),
+    ]
+    if found:
+        last = max(found, key=lambda session: session.updated)
+        stamp = when(last.updated, console.now(), console.look.zone)
+        rows.append(
+            ("last", f"{stamp}, {counted(last.events, 'event')}  next: limnos open {one_line(last.id)}")
+        )
+    for label, text in rows:
+        console.data(
+            f"{label:<{_LABEL}} {text}\n" if console.terminal.columns_for_lists else f"{label}\t{text}\n"
+        )
+
+
+async def _found(console: Console) -> list[SessionSummary]:
+    async with kernel(console) as running:
+        return running.sessions()
+
+
+FUNCTIONS = {"": status}

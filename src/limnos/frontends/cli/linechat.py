@@ -1,0 +1,178 @@
+"""The chat where nothing may be redrawn: dumb terminals, pipes, screen readers. Whole lines in and out."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from limnos.frontends.cli.accessible import FIRST_LINE, LETTERS, STILL_SECONDS, Speaker
+from limnos.frontends.cli.approvals import AnswerRow
+from limnos.frontends.cli.history import last_seq
+from limnos.frontends.cli.slash import Desk, Leave, error_lines
+from limnos.frontends.cli.spans import Line, is_text, line, plain
+from limnos.kernel.errors import LimnosError
+from limnos.kernel.events import ApprovalAsked, Event, TurnFinished, TurnStarted
+
+_PROGRESS_SECONDS = 10
+_STOPPED = 130
+
+
+@dataclass(slots=True)
+class LineChat:
+    """One open session, read and written in whole lines."""
+
+    desk: Desk
+    accessible: bool
+    row: AnswerRow | None = None
+    _speaker: Speaker = field(default_factory=Speaker.new)
+    _left: "asyncio.Future[Leave] | None" = None
+    _typed: bytes = b""
+    _ended: bool = False
+    _waiting: int = 0
+    _stopping: bool = False
+    _inputs: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue[str])
+
+    async def run(self) -> Leave:
+        """Until the person leaves or the input ends and everything is answered."""
+        loop = asyncio.get_running_loop()
+        self._left = loop.create_future()
+        after = last_seq(self.desk.session)
+        if self.accessible:
+            self._show([line(FIRST_LINE)])
+        reading = self._start_reading(loop)
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        tasks = [asyncio.create_task(work) for work in (self._watch(after), self._progress(), self._obey())]
+        self._prompt()
+        try:
+            return await self._left
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            if reading:
+                loop.remove_reader(sys.stdin.fileno())
+            for task in tasks:
+                task.cancel()
+
+    def _start_reading(self, loop: asyncio.AbstractEventLoop) -> bool:
+        try:
+            loop.add_reader(sys.stdin.fileno(), self._readable)
+        except PermissionError:  # a regular file is always readable, and epoll refuses it
+            for text in sys.stdin.read().splitlines():
+                self._inputs.put_nowait(text)
+            self._ended = True
+            loop.call_soon(self._maybe_end)
+            return False
+        return True
+
+    def _readable(self) -> None:
+        data = os.read(sys.stdin.fileno(), 65_536)
+        *lines, self._typed = (self._typed + data).split(b"\n")
+        if not data:
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+            self._ended = True
+            lines = [self._typed] if self._typed else []
+        for text in lines:
+            self._inputs.put_nowait(text.decode("utf-8", "replace"))
+        self._maybe_end()
+
+    async def _obey(self) -> None:
+        while True:
+            text = await self._inputs.get()
+            outcome = None if self._answer(text) or not text.strip() else await self._enter(text)
+            if isinstance(outcome, Leave):
+                self._leave(outcome)
+            elif outcome:
+                self._show(outcome)
+            self._prompt()
+            self._maybe_end()
+
+    async def _enter(self, text: str) -> list[Line] | Leave:
+        self._waiting += not text.startswith("/")
+        return await self.desk.enter(text)
+
+    def _answer(self, text: str) -> bool:
+        """Whether a line answered the open question; menus by number count in accessible mode."""
+        row = self.row
+        if row is None or not text.strip():
+            return False
+        word = text.strip()
+        if self.accessible and not (row.choosing or row.editing):
+            word = f"n: {word[2:]}" if word.startswith("5 ") else LETTERS.get(word, word)
+        heard = row.hear(self.desk.console.look, word, time.monotonic())
+        if heard is None:
+            return False
+        self._show(heard.rows)
+        if heard.fill is not None:
+            self._show([line(f"  now: {heard.fill}"), line("  type the new version")])
+        if heard.answer is not None:
+            self.row = None
+            self.desk.session.answer(row.asked.approval, heard.answer)
+        return True
+
+    async def _watch(self, after: int) -> None:
+        try:
+            async for event in self.desk.session.events(after):
+                self._hear(event)
+        except LimnosError as error:
+            self._show(error_lines(error))
+
+    def _hear(self, event: Event) -> None:
+        self.desk.note(event)
+        rows = self.desk.transcript.apply(event)
+        self._show([line(text) for text in self._speaker.lines(event)] if self.accessible else rows)
+        if isinstance(event, ApprovalAsked):
+            self.row = AnswerRow(event, time.monotonic(), self.desk.transcript.parts(event.call))
+        elif self.desk.transcript.question is None:
+            self.row = None
+        if isinstance(event, ApprovalAsked | TurnFinished):
+            self._waiting -= isinstance(event, TurnFinished)
+            self._stopping = False
+            self._prompt()
+            self._maybe_end()
+        elif isinstance(event, TurnStarted):
+            self._waiting = max(1, self._waiting)
+
+    async def _progress(self) -> None:
+        seconds = STILL_SECONDS if self.accessible else _PROGRESS_SECONDS
+        while True:
+            await asyncio.sleep(seconds)
+            transcript = self.desk.transcript
+            if not transcript.working or transcript.question:
+                continue
+            if self.accessible:
+                self._show([line(f"limnos: still working, {seconds} seconds more.")])
+            else:
+                moving = transcript.live(self.desk.console.now().isoformat())
+                self._show([row for row in moving if not is_text(row)][-1:])
+
+    def _show(self, rows: Sequence[Line]) -> None:
+        console = self.desk.console
+        for row in rows:
+            (console.show if is_text(row) or self.accessible else console.say_line)(row)
+
+    def _prompt(self) -> None:
+        if not self.desk.console.terminal.can_ask:
+            return
+        if self.row and not self.accessible:
+            sys.stderr.write(plain(self.row.row(self.desk.console.look, "", 0.0)) + "\n")
+        label = "answer: " if self.row else "you: "
+        sys.stderr.write(label if self.accessible else f"{self.desk.console.look.signs.you} ")
+        sys.stderr.flush()
+
+    def _interrupt(self) -> None:
+        if self.desk.transcript.working and not self._stopping:
+            self._stopping = True
+            self._show([line("  stopping; Ctrl-C again ends it without clean-up")])
+            self.desk.session.stop()
+        else:
+            self._leave(Leave(code=_STOPPED))
+
+    def _maybe_end(self) -> None:
+        if self._ended and self._inputs.empty() and self._waiting <= 0:
+            self._leave(Leave())
+
+    def _leave(self, leave: Leave) -> None:
+        if self._left and not self._left.done():
+            self._left.set_result(leave)

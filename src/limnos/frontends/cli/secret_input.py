@@ -1,0 +1,38 @@
+"""Reading a secret: from a file, from stdin, or typed without echo. Never from the arguments."""
+
+import sys
+import termios
+from pathlib import Path
+
+from limnos.frontends.cli.console import Console
+from limnos.kernel.errors import UsageError
+
+_LFLAG = 3
+
+
+def ask_secret(console: Console, question: str) -> str:
+    """A typed line that is not echoed. Raises UsageError without a terminal."""
+    descriptor = sys.stdin.fileno()
+    if not console.terminal.can_ask:
+        raise UsageError("the value cannot be asked for: this is no terminal", "use --key-file, or stdin")
+    before = termios.tcgetattr(descriptor)
+    quiet = termios.tcgetattr(descriptor)
+    quiet[_LFLAG] &= ~termios.ECHO
+    try:
+        termios.tcsetattr(descriptor, termios.TCSAFLUSH, quiet)
+        return console.ask(question)
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSAFLUSH, before)
+        console.say("")
+
+
+def read_secret(console: Console, name: str, key_file: Path | None) -> str:
+    """The value for `name`: from the file, from stdin if it is no terminal, else asked for."""
+    if key_file is not None:
+        try:
+            return key_file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{key_file} cannot be read: {error}", "name a text file with the key") from None
+    if not console.terminal.stdin:
+        return sys.stdin.readline().strip()
+    return ask_secret(console, f"Value of {name} (not shown):")
