@@ -1,8 +1,9 @@
 """Composition: everything a session is made of, put together in one place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from limnos import __version__
 from limnos.agent.clock import RandomIds, SystemClock
@@ -19,14 +20,15 @@ from limnos.agent.workplace import Workplace
 from limnos.context.window import Window, WindowSettings
 from limnos.kernel.approvals import Gate, GateSettings, Mode
 from limnos.kernel.calls import Calls, Toolset
-from limnos.kernel.events import ApprovalAnswered, Event, SessionStarted, Warned
+from limnos.kernel.events import ApprovalAnswered, Event, PlanUpdated, SessionStarted, Warned
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop
 from limnos.kernel.model import Model
 from limnos.kernel.registry import Catalogue, Registry
-from limnos.kernel.seams import Clock, Rule
+from limnos.kernel.seams import Blobs, Clock, Rule
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
+from limnos.kernel.tools import Tool
 from limnos.kernel.turn import Parts
 from limnos.providers.rate import Buckets
 from limnos.sdk.files import Files
@@ -37,6 +39,7 @@ from limnos.store.spending import SpendingFile
 
 PERSONA = "default"
 PINNED = ("kernel", "files", "search", "shell")
+QUIET = ("blocks",)
 CHARACTERS_PER_TOKEN = 4
 INLINE_SHARE = 8  # one inline result takes at most an eighth of the request budget
 
@@ -101,10 +104,9 @@ def open_session(base: Home, settings: Settings, model: Model, opening: Opening)
         stream.emit(
             Warned(code="log_damaged", text=f"parts of {opening.path.name} were damaged; the rest is here")
         )
-    registry = Registry()
-    catalogue = Catalogue(registry, PINNED, quiet=("blocks",))
     place = Workplace(opening.cwd)
-    register_tools(base, settings, registry, catalogue, stream, place)
+    registry = Registry()
+    catalogue = register(registry, built_in_tools(_tool_inputs(base, settings, stream, place)))
     window = _window(settings, model, catalogue, base.environment, place)
     ids = RandomIds(base.files.exists)
     desk = Desk(settings.approval_seconds)
@@ -113,7 +115,7 @@ def open_session(base: Home, settings: Settings, model: Model, opening: Opening)
         desk if opening.attended else None,
         stream,
         ids,
-        _stored_rules(log.history.events),
+        stored_rules(log.history.events),
     )
     stages = Pipeline()
     tools = Toolset(
@@ -139,27 +141,54 @@ def _fittings(base: Home, settings: Settings, loop: Loop, desk: Desk, gate: Gate
     )
 
 
-def register_tools(
-    base: Home,
-    settings: Settings,
-    registry: Registry,
-    catalogue: Catalogue,
-    stream: EventStream,
-    place: Workplace,
-) -> None:
-    """The built-in tools, each with its input and output passed in."""
-    files = Files(Path(place.path), refused=(base.environment.home,))
-    for tool in (
-        *file_tools(files),
-        *search_tools(files),
-        *shell_tools(base.environment.child_environment(), settings.command_seconds),
-        clock_tool(base.clock, lambda: base.environment.zone),
-        plan_tool(stream),
-        block_tool(base.blobs),
-    ):
+@dataclass(frozen=True, slots=True)
+class ToolInputs:
+    """What the built-in tools work on."""
+
+    files: Files
+    command_environment: Mapping[str, str]
+    command_seconds: float
+    clock: Clock
+    zone: Callable[[], str]
+    publish_plan: Callable[[list[dict[str, Any]]], None]
+    blobs: Blobs
+
+
+def built_in_tools(inputs: ToolInputs) -> list[Tool]:
+    """The built-in tools in the order in which models see them."""
+    return [
+        *file_tools(inputs.files),
+        *search_tools(inputs.files),
+        *shell_tools(inputs.command_environment, inputs.command_seconds),
+        clock_tool(inputs.clock, inputs.zone),
+        plan_tool(inputs.publish_plan),
+        block_tool(inputs.blobs),
+    ]
+
+
+def register(registry: Registry, tools: Sequence[Tool]) -> Catalogue:
+    """Register `tools`; with a group that is not always open comes the tool that opens it."""
+    catalogue = Catalogue(registry, PINNED, QUIET)
+    for tool in tools:
         registry.register(tool)
-    if any(plugin not in (*PINNED, "blocks") for plugin in catalogue.plugins()):
+    if any(plugin not in (*PINNED, *QUIET) for plugin in catalogue.plugins()):
         registry.register(catalogue_tool(catalogue))
+    return catalogue
+
+
+def _tool_inputs(base: Home, settings: Settings, stream: EventStream, place: Workplace) -> ToolInputs:
+    def publish_plan(items: list[dict[str, Any]]) -> None:
+        stream.emit(PlanUpdated(items=items))
+
+    return ToolInputs(
+        files=Files(Path(place.path), refused=(base.environment.home,)),
+        command_environment=base.environment.child_environment(),
+        command_seconds=settings.command_seconds,
+        clock=base.clock,
+        zone=lambda: base.environment.zone,
+        publish_plan=publish_plan,
+        blobs=base.blobs,
+    )
 
 
 def _window(
@@ -193,7 +222,7 @@ def _inline_characters(settings: Settings, budget: int) -> int:
     return min(settings.inline_characters, budget * CHARACTERS_PER_TOKEN // INLINE_SHARE)
 
 
-def _stored_rules(events: tuple[Event, ...]) -> list[Rule]:
+def stored_rules(events: Sequence[Event]) -> list[Rule]:
     """The rules that a person's *always* stored in this session."""
     rules = (
         event.rule for event in events if isinstance(event, ApprovalAnswered) and event.answer == "always"

@@ -181,9 +181,9 @@ class Runner:
         self._closed = True
         self._queue.clear()
         self.stop("terminated")
-        if self._task is not None:
-            await asyncio.wait({self._task}, timeout=self._fit.grace_seconds * 2)
-            self._task.cancel()
+        if (task := self._task) is not None:
+            await asyncio.wait({task}, timeout=self._fit.grace_seconds * 2)
+            task.cancel()
         self._end(None)
         self._fit.finish()
 

@@ -58,11 +58,15 @@ class CallDelta:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request as the provider counted them."""
+    """Tokens of one request as the provider counted them.
+
+    `expected_tokens` is the adapter's own rough count of what it sent, where a server may cut silently.
+    """
 
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0
+    expected_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

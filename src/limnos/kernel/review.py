@@ -11,7 +11,9 @@ from limnos.kernel.stages import ReplyPayload, StageName, Verdict
 from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Parts, Turn
 
+# Encodings differ: the same text has up to 40 % fewer tokens in another one (Chinese, code).
 TRUNCATED_SHARE = 0.6
+LEAST_MISSING = 500
 
 
 def note_stage(stream: EventStream, stage: StageName, verdict: Verdict) -> None:
@@ -21,10 +23,7 @@ def note_stage(stream: EventStream, stage: StageName, verdict: Verdict) -> None:
 
 
 def record_usage(parts: Parts, turn: Turn, reply: Reply, rendered: Rendered) -> None:
-    """Count what the request used; our own estimate stands in where the provider said nothing.
-
-    A provider that saw far fewer tokens than were sent has cut the prompt silently (Ollama's `num_ctx`).
-    """
+    """Count what the request used; our own estimate stands in where the provider said nothing."""
     usage = reply.usage or Usage(rendered.used, parts.model.count_tokens(reply.text))
     cost = turn.meter.record(reply.model, usage)
     parts.stream.emit(
@@ -38,14 +37,24 @@ def record_usage(parts: Parts, turn: Turn, reply: Reply, rendered: Rendered) -> 
             estimated=reply.usage is None,
         )
     )
-    if reply.usage and rendered.used > 1000 and usage.prompt_tokens < rendered.used * TRUNCATED_SHARE:
-        parts.stream.emit(
-            Warned(
-                code="prompt_truncated",
-                text=f"{reply.model} read {usage.prompt_tokens} of about {rendered.used} tokens sent",
-                fix="raise the server's own context size (Ollama: num_ctx), or lower context_tokens here",
-            )
+    _watch_prompt(parts.stream, turn, reply)
+
+
+def _watch_prompt(stream: EventStream, turn: Turn, reply: Reply) -> None:
+    """Say once a turn that a server read far less than it was sent (Ollama's `num_ctx` cuts silently)."""
+    if reply.usage is None or turn.warned or not reply.usage.expected_tokens:
+        return
+    sent, read = reply.usage.expected_tokens, reply.usage.prompt_tokens
+    if sent - read < LEAST_MISSING or read >= sent * TRUNCATED_SHARE:
+        return
+    turn.warned = True
+    stream.emit(
+        Warned(
+            code="prompt_truncated",
+            text=f"{reply.model} read {read} of about {sent} tokens that were sent",
+            fix="raise the server's own context size (Ollama: num_ctx), or lower context_tokens here",
         )
+    )
 
 
 def warn_of_cut(stream: EventStream, reply: Reply, reply_tokens: int) -> None:

@@ -43,6 +43,7 @@ class Turn:
     recoveries: int = 0
     window_share: float = 0.0
     last_chance: bool = False
+    warned: bool = False
 
     def __post_init__(self) -> None:
         self.state = TurnState(self.principal, self.cancel, Repeats())

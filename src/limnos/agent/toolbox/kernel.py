@@ -5,11 +5,9 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from limnos.kernel.events import PlanUpdated
 from limnos.kernel.messages import Arguments
 from limnos.kernel.registry import Catalogue
 from limnos.kernel.seams import Blobs, Clock
-from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
 
 PAGE = 20_000
@@ -49,12 +47,12 @@ def clock_tool(clock: Clock, zone: Callable[[], str]) -> Tool:
     )
 
 
-def plan_tool(stream: EventStream) -> Tool:
-    """plan_update: replaces the short plan that every front end shows."""
+def plan_tool(publish: Callable[[list[dict[str, Any]]], None]) -> Tool:
+    """plan_update: replaces the short plan that every front end shows; `publish` tells them."""
 
     async def update(arguments: Arguments, context: ToolContext) -> Output:
         items = [dict(item) for item in arguments["items"]]
-        stream.emit(PlanUpdated(items=items))
+        publish(items)
         done = sum(item["state"] == "done" for item in items)
         return Output(f"The plan has {len(items)} points, {done} done.", f"{done} of {len(items)} done")
 

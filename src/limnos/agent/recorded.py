@@ -1,0 +1,233 @@
+"""What a session file says a model and its tools did, as a model and tools that do it again."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from limnos.kernel.cancel import Cancel
+from limnos.kernel.conversation import result_of
+from limnos.kernel.errors import LimitError, ModelError
+from limnos.kernel.events import (
+    ApprovalAnswered,
+    CallFinished,
+    CallProposed,
+    CallStarted,
+    Event,
+    InputInjected,
+    ReplyFinished,
+    StepFinished,
+    TurnFinished,
+    UsageRecorded,
+)
+from limnos.kernel.messages import Arguments, ToolCall, text_of
+from limnos.kernel.model import Delta, Finish, FinishReason, ReasoningDelta, Request, TextDelta, Usage
+from limnos.kernel.registry import Registry
+from limnos.kernel.seams import Answer, Question, parse_principal
+from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
+
+
+class RecordEnds(BaseException):
+    """The recorded process died here; what would come next is not known."""
+
+
+@dataclass(slots=True)
+class RecordedStep:
+    """One reply as it was recorded; `stopped` when a person stopped the turn while it streamed."""
+
+    text: str
+    reasoning: list[dict[str, Any]]
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    finish: str = "stop"
+    detail: str = ""
+    usage: Usage | None = None
+    injected: list[InputInjected] = field(default_factory=list[InputInjected])
+
+
+@dataclass(slots=True)
+class Episode:
+    """The events from a turn's start, or its continuation, up to the next one."""
+
+    head: Event
+    events: list[Event]
+
+    @property
+    def end(self) -> TurnFinished | None:
+        """The terminal event; None when the process died first."""
+        last = self.events[-1] if self.events else None
+        return last if isinstance(last, TurnFinished) else None
+
+    def partial(self) -> str:
+        """What the reply had said when the turn was cut short; it stands before the closing note."""
+        closing = [
+            event for event in self.events if isinstance(event, StepFinished) and event.finish in _CLOSING
+        ]
+        if not closing or self.end is None:
+            return ""
+        note = f"[{self.end.message or self.end.reason}]"
+        text = closing[-1].text.removesuffix(note)
+        return text.removesuffix("\n") if text != closing[-1].text else ""
+
+    def steps(self) -> deque[RecordedStep]:
+        """The replies in order. The closing note of a turn that was cut short is none."""
+        steps: deque[RecordedStep] = deque()
+        usage: Usage | None = None
+        current: RecordedStep | None = None
+        for event in self.events:
+            match event:
+                case UsageRecorded():
+                    usage = Usage(event.prompt_tokens, event.completion_tokens, event.cached_tokens)
+                case ReplyFinished():
+                    current = RecordedStep(event.text, event.reasoning, finish=event.finish, usage=usage)
+                    steps.append(current)
+                case CallProposed() if current is not None:
+                    current.calls.append(
+                        ToolCall(
+                            event.call,
+                            event.tool,
+                            event.arguments,
+                            event.raw or "",
+                            event.parse_error,
+                            event.cut,
+                        )
+                    )
+                case StepFinished():
+                    if current is None and event.finish not in _CLOSING:
+                        steps.append(
+                            RecordedStep(event.text, event.reasoning, finish=event.finish, usage=usage)
+                        )
+                    current = None
+                case InputInjected() if steps:
+                    steps[-1].injected.append(event)
+                case _:
+                    pass
+        return steps
+
+
+_CLOSING = frozenset({"failed", "limit", "denied", "stopped", "terminated", "interrupted"})
+
+
+class RecordedModel:
+    """Says again what was said. When the record has no more, the turn ends as it ended then."""
+
+    def __init__(self, episode: Episode, cancel: Cancel, inbox: list[InputInjected], name: str) -> None:
+        self._steps = episode.steps()
+        self._end = episode.end
+        self._partial = episode.partial()
+        self._cancel = cancel
+        self._inbox = inbox
+        self.name = name
+        self.context_tokens = 100_000_000
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """See `Model`."""
+        if not self._steps:
+            if self._partial:
+                yield TextDelta(self._partial)
+            await self._finish_as_recorded()
+        step = self._steps.popleft()
+        for thought in step.reasoning:
+            yield ReasoningDelta(thought["text"], thought["signature"])
+        if step.text:
+            yield TextDelta(step.text)
+        if step.usage is not None:
+            yield step.usage
+        self._inbox.extend(step.injected)
+        yield Finish(_reason(step.finish), tuple(step.calls), step.detail)
+
+    async def _finish_as_recorded(self) -> None:
+        end = self._end
+        if end is None:
+            raise RecordEnds
+        if end.reason in ("stopped", "terminated"):
+            self._cancel.request("terminated" if end.reason == "terminated" else "stopped")
+            await asyncio.sleep(0)
+        error = LimitError if end.reason == "limit" else ModelError
+        raise error(end.message, end.fix)
+
+    def count_tokens(self, text: str) -> int:
+        """See `Model`."""
+        return len(text) // 4
+
+    async def close(self) -> None:
+        """See `Model`."""
+
+
+def _reason(text: str) -> FinishReason:
+    known: dict[str, FinishReason] = {
+        "tool_calls": "tool_calls", "length": "length", "content_filter": "content_filter",
+        "error": "error", "incomplete": "incomplete",
+    }  # fmt: skip
+    return known.get(text, "stop")
+
+
+class RecordedTools:
+    """The tools of the record, with today's schemas and flags where they still exist."""
+
+    def __init__(self, episode: Episode, cancel: Cancel, today: Registry) -> None:
+        self._finished = {event.call: event for event in episode.events if isinstance(event, CallFinished)}
+        self._cancel = cancel
+        self._end = episode.end
+        self.registry = Registry()
+        for _, tool in today.items():
+            self.registry.register(replace(tool, execute=self.execute, preview=None, timeout_s=3600.0))
+        for event in episode.events:
+            ran = isinstance(event, CallProposed) and self._ran(episode, event.call)
+            if isinstance(event, CallProposed) and ran and self.registry.get(event.tool) is None:
+                self.registry.register(_unknown_tool(event, self))
+
+    def _ran(self, episode: Episode, call: str) -> bool:
+        return any(isinstance(event, CallStarted) and event.call == call for event in episode.events)
+
+    async def execute(self, arguments: Arguments, context: ToolContext) -> Output:
+        """Return what was recorded for this call."""
+        event = self._finished.get(context.call)
+        if event is None or event.outcome == "unknown":
+            raise RecordEnds
+        if event.outcome == "cancelled":
+            self._cancel.request(
+                "terminated" if self._end and self._end.reason == "terminated" else "stopped"
+            )
+        result = result_of(event)
+        if (
+            result.error is not None
+            and result.error.reason != "timeout"
+            and not event.text
+            and event.exit is None
+        ):
+            raise ToolFailure(result.error.reason, result.error.detail, result.error.hint)
+        return Output(text_of(result.parts), event.summary, event.exit, result.error, event.origin)
+
+
+def _unknown_tool(event: CallProposed, tools: RecordedTools) -> Tool:
+    effects = "external" if event.effects == "external" else "local" if event.effects == "local" else "none"
+    return Tool(
+        event.tool, "a tool of the record that is not here today", {"type": "object"}, tools.execute, effects
+    )
+
+
+class RecordedAnswers:
+    """Gives the recorded answers again, in order."""
+
+    def __init__(self, events: Sequence[Event], cancel: Cancel) -> None:
+        self._answers = deque(event for event in events if isinstance(event, ApprovalAnswered))
+        self._cancel = cancel
+
+    async def ask(self, question: Question) -> Answer:
+        """See `kernel.seams.Approver`."""
+        if not self._answers:
+            raise RecordEnds
+        event = self._answers.popleft()
+        if event.answer == "expired":
+            raise TimeoutError
+        if event.answer == "cancelled":
+            self._cancel.request("stopped")
+        principal = parse_principal(event.principal)
+        return Answer(event.answer, event.reason, event.arguments, principal, event.source)
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys, for comparison."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)

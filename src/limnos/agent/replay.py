@@ -1,0 +1,293 @@
+"""Replaying a session: the same loop over the recorded replies and results, compared event by event."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from limnos.agent.build import ToolInputs, built_in_tools, register, stored_rules
+from limnos.agent.recorded import (
+    Episode,
+    RecordedAnswers,
+    RecordedModel,
+    RecordedTools,
+    RecordEnds,
+    canonical,
+)
+from limnos.agent.sessions import fold
+from limnos.kernel.approvals import Gate, GateSettings
+from limnos.kernel.calls import Calls, Toolset
+from limnos.kernel.cancel import Cancel
+from limnos.kernel.conversation import Conversation
+from limnos.kernel.events import (
+    ApprovalAnswered,
+    ApprovalAsked,
+    CallFinished,
+    Event,
+    TurnResumed,
+    TurnStarted,
+    to_record,
+)
+from limnos.kernel.limits import Caps, Meter
+from limnos.kernel.loop import Loop
+from limnos.kernel.messages import Message
+from limnos.kernel.model import Usage
+from limnos.kernel.registry import Catalogue, Registry
+from limnos.kernel.seams import Clock, Rendered, parse_principal
+from limnos.kernel.stages import Pipeline
+from limnos.kernel.stream import EventStream
+from limnos.kernel.turn import Parts, Turn
+from limnos.sdk.files import Files
+from limnos.sdk.schema import SchemaValidator
+from limnos.store.audit import read_history
+
+# What must come out the same; times, sizes, costs and random ids need not.
+COMPARED: dict[str, tuple[str, ...]] = {
+    "input_injected": ("input", "principal"),
+    "reply_finished": ("text", "reasoning", "finish"),
+    "call_proposed": ("call", "tool", "arguments", "parse_error", "cut"),
+    "approval_asked": ("call", "tool", "arguments"),
+    "approval_answered": ("call", "answer", "reason"),
+    "call_started": ("call", "arguments"),
+    "call_finished": ("call", "tool", "outcome", "text", "error"),
+    "step_finished": ("text", "calls", "finish", "complete"),
+    "turn_finished": ("reason", "exit", "steps", "calls"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first place where the replay did something else. `seq` is that of the recorded event."""
+
+    seq: int
+    what: str
+    recorded: str
+    replayed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a replay found. `damaged`: parts of the file could not be read."""
+
+    events: int
+    replies: int
+    results: int
+    damaged: bool
+    divergence: Divergence | None = None
+
+
+@dataclass(slots=True)
+class _NoLog:
+    """A log that keeps what would have been written."""
+
+    events: list[Event] = field(default_factory=list[Event])
+
+    def append(self, event: Event, *, durable: bool = False) -> None:
+        self.events.append(event)
+
+
+class _WholeContext:
+    """Shows a recorded model nothing: it knows what it says."""
+
+    async def render(self, conversation: Conversation, *, note: str = "", tools: bool = True) -> Rendered:
+        messages: tuple[Message, ...] = ()
+        return Rendered(messages, (), used=1, budget=1_000_000, reserve=0)
+
+    def overflowed(self, limit: int | None) -> None:
+        """Nothing to shrink."""
+
+
+class _NoMoney:
+    def add(self, cost: Decimal) -> None:
+        """Replaying costs nothing."""
+
+    def today(self) -> Decimal:
+        return Decimal(0)
+
+    def total(self) -> Decimal:
+        return Decimal(0)
+
+
+class _NoBlobs:
+    def put(self, data: bytes) -> str:
+        return "b" + "0" * 32
+
+    def get(self, block: str) -> bytes:
+        raise KeyError(block)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    path: str
+
+    def identity(self) -> str:
+        return "replayed"
+
+
+def verify(path: Path, clock: Clock) -> Verification:
+    """Run every turn of the session file again. Reads only; starts no tool and no model."""
+    history = read_history(path)
+    divergence = asyncio.run(_first_divergence(history.events, clock))
+    kinds = [event.type for event in history.events]
+    return Verification(
+        len(history.events),
+        kinds.count("step_finished"),
+        kinds.count("call_finished"),
+        history.damaged,
+        divergence,
+    )
+
+
+async def _first_divergence(events: tuple[Event, ...], clock: Clock) -> Divergence | None:
+    for start, episode in _episodes(events):
+        replayed = await _run(episode, events[:start], clock)
+        found = _compare(episode, replayed)
+        if found is not None:
+            return found
+    return None
+
+
+def _episodes(events: tuple[Event, ...]) -> list[tuple[int, Episode]]:
+    """Every turn, with the place of its first event behind its head."""
+    episodes: list[tuple[int, Episode]] = []
+    for place, event in enumerate(events):
+        if isinstance(event, TurnStarted | TurnResumed):
+            episodes.append((place + 1, Episode(event, [])))
+        elif episodes:
+            episodes[-1][1].events.append(event)
+    return episodes
+
+
+async def _run(episode: Episode, before: Sequence[Event], clock: Clock) -> list[Event]:
+    conversation = fold(list(before))
+    log = _NoLog()
+    stream = EventStream("replay", log, clock, conversation)
+    stream.turn, stream.step = conversation.turn, conversation.step
+    turn = _turn(episode, conversation, clock)
+    loop = Loop(_parts(episode, before, stream, turn))
+    try:
+        await loop.run(turn, resumed=isinstance(episode.head, TurnResumed))
+    except RecordEnds:
+        return log.events
+    return log.events
+
+
+def _turn(episode: Episode, conversation: Conversation, clock: Clock) -> Turn:
+    meter = Meter(Caps(10**6, 10**12, 10**9), clock, _free, _NoMoney())
+    meter.steps = conversation.step if isinstance(episode.head, TurnResumed) else 0
+    text = episode.head.input if isinstance(episode.head, TurnStarted) else ""
+    principal = (
+        parse_principal(episode.head.principal)
+        if isinstance(episode.head, TurnStarted | TurnResumed)
+        else None
+    )
+    assert principal is not None
+    return Turn(text, "replay", principal, meter, Cancel(1.0))
+
+
+def _free(model: str, usage: Usage) -> tuple[Decimal, str]:
+    return Decimal(0), "USD"
+
+
+def _today(clock: Clock) -> Registry:
+    """All built-in tools, wired to nothing: their names, schemas and flags."""
+    registry = Registry()
+    inputs = ToolInputs(Files(Path("/")), {}, 60.0, clock, lambda: "UTC", lambda _: None, _NoBlobs())
+    register(registry, built_in_tools(inputs))
+    return registry
+
+
+def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn: Turn) -> Parts:
+    started = next(event for event in (episode.head, *reversed(before)) if isinstance(event, TurnStarted))
+    recorded = RecordedTools(episode, turn.cancel, _today(stream.clock))
+    gate = Gate(
+        GateSettings(
+            "yolo" if started.mode == "yolo" else "auto" if started.mode == "auto" else "ask",
+            _trusted(episode),
+        ),
+        None if _unattended(episode) else RecordedAnswers(episode.events, turn.cancel),
+        stream,
+        _RecordedIds(episode),
+        stored_rules(before),
+    )
+    tools = Toolset(
+        recorded.registry, Catalogue(recorded.registry), SchemaValidator(), _NoBlobs(), _Place("."), 10**9
+    )
+    stages = Pipeline()
+    model = RecordedModel(episode, turn.cancel, turn.inbox, started.model)
+    calls = Calls(tools, gate, stages, stream)
+    return Parts(model, _WholeContext(), calls, stages, stream, _RecordedIds(episode), 1024)
+
+
+class _RecordedIds:
+    """The ids of the record's questions, in order."""
+
+    def __init__(self, episode: Episode) -> None:
+        self._approvals = [event.approval for event in episode.events if isinstance(event, ApprovalAsked)]
+        self._made = 0
+
+    def new(self, kind: str) -> str:
+        self._made += 1
+        return self._approvals.pop(0) if kind == "approval" and self._approvals else f"replayed{self._made}"
+
+
+def _unattended(episode: Episode) -> bool:
+    return any(
+        isinstance(event, CallFinished)
+        and event.error
+        and "nobody can answer" in event.error.get("detail", "")
+        for event in episode.events
+    )
+
+
+def _trusted(episode: Episode) -> bool:
+    """In mode auto, edits that ran unasked say that the workspace was trusted."""
+    asked = {event.call for event in episode.events if isinstance(event, ApprovalAsked | ApprovalAnswered)}
+    edits = [
+        event
+        for event in episode.events
+        if isinstance(event, CallFinished)
+        and event.tool in ("write_file", "edit_file")
+        and event.outcome == "done"
+    ]
+    return any(event.call not in asked for event in edits)
+
+
+def _compare(episode: Episode, replayed: list[Event]) -> Divergence | None:
+    recorded = [event for event in episode.events if event.type in COMPARED]
+    again = [event for event in replayed if event.type in COMPARED]
+    if episode.end is None:
+        # the process died: what it wrote is a beginning, and its calls were closed at the next start
+        recorded = [event for event in recorded if not _is_recovery(event)]
+        again = again[: len(recorded)]
+    for one, other in zip(recorded, again, strict=False):
+        difference = _difference(one, other)
+        if difference is not None:
+            return difference
+    if len(recorded) != len(again):
+        last = recorded[min(len(again), len(recorded) - 1)] if recorded else episode.head
+        return Divergence(last.seq, "number of events", str(len(recorded)), str(len(again)))
+    return None
+
+
+def _is_recovery(event: Event) -> bool:
+    record = to_record(event)
+    if record["type"] == "step_finished":
+        return record["finish"] == "interrupted"
+    return record["type"] == "call_finished" and record["outcome"] in ("unknown", "cancelled")
+
+
+def _difference(recorded: Event, replayed: Event) -> Divergence | None:
+    if recorded.type != replayed.type:
+        return Divergence(recorded.seq, "event", recorded.type, replayed.type)
+    one, other = to_record(recorded), to_record(replayed)
+    for name in COMPARED[recorded.type]:
+        if canonical(one[name]) != canonical(other[name]):
+            return Divergence(recorded.seq, f"{recorded.type}.{name}", _short(one[name]), _short(other[name]))
+    return None
+
+
+def _short(value: Any) -> str:
+    return canonical(value)[:200]
