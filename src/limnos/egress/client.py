@@ -155,7 +155,7 @@ class Client:
         return lazy.httpx2.AsyncClient(
             trust_env=False,
             follow_redirects=False,
-            verify=_tls(scheme),
+            verify=tls_context(scheme),
             headers={"user-agent": "limnos"},
             limits=lazy.httpx2.Limits(max_connections=CONNECTIONS),
             timeout=lazy.httpx2.Timeout(
@@ -164,7 +164,7 @@ class Client:
         )
 
 
-def _tls(scheme: str) -> ssl.SSLContext:
+def tls_context(scheme: str) -> ssl.SSLContext:
     """A context that verifies. The one for http is never used, so it reads no authorities (60 ms)."""
     if scheme == "https":
         return lazy.httpx2.create_ssl_context(trust_env=False)
