@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from limnos.egress.client import BODY_BYTES
 from limnos.kernel.model import Delta
 from limnos.providers.assemble import ReplyAssembler
 from limnos.providers.chunks import values
-from limnos.providers.sse import Event, SseDecoder
+from limnos.providers.sse import EVENT_BYTES, Event, EventTooLongError, SseDecoder
 
 END_MARK = "[DONE]"
 _LEADING = b"\xef\xbb\xbf \t\r\n"
@@ -23,19 +24,17 @@ class ReplyBody:
         self.events = 0
 
     def feed(self, chunk: bytes) -> Iterator[Delta]:
-        """The deltas that `chunk` completes; nothing counts after the end mark.
-
-        Raises sse.EventTooLongError.
-        """
+        """The deltas that `chunk` completes; nothing counts after the end mark."""
         if not self._known and chunk.lstrip(_LEADING):
             self._known = True
             self._json = bytearray() if chunk.lstrip(_LEADING).startswith(b"{") else None
         if self._json is not None:
             self._json += chunk
             self.events += 1
+            if len(self._json) > BODY_BYTES:
+                self._refuse(f"a body of more than {BODY_BYTES} bytes")
             return
-        for event in self._events.feed(chunk):
-            yield from self._take(event)
+        yield from self._take_all(self._events.feed(chunk))
 
     def close(self) -> Iterator[Delta]:
         """The deltas that the end of the body completes."""
@@ -47,8 +46,19 @@ class ReplyBody:
             if len(chunks) == 1:
                 self._reply.end_mark()  # one whole message needs no finish reason to be whole
             return
-        for event in self._events.close():
-            yield from self._take(event)
+        yield from self._take_all(self._events.close())
+
+    def _take_all(self, events: Iterator[Event]) -> Iterator[Delta]:
+        try:
+            for event in events:
+                yield from self._take(event)
+        except EventTooLongError:
+            self._refuse(f"an event of more than {EVENT_BYTES} bytes")
+
+    def _refuse(self, what: str) -> None:
+        """Give up on the body and keep nothing of the rest."""
+        self._reply.fail(f"the provider sent {what}")
+        self._events, self._json, self.ended = SseDecoder(), None, True
 
     def _take(self, event: Event) -> Iterator[Delta]:
         if self.ended:

@@ -19,7 +19,6 @@ from limnos.providers.rate import Bucket
 from limnos.providers.refusals import BUSY, is_overflow, network_error, status_error
 from limnos.providers.retry import Backoff, retry_after
 from limnos.providers.routes import Route
-from limnos.providers.sse import EventTooLongError
 from limnos.providers.text import whole
 from limnos.retrieval import tokens
 
@@ -135,8 +134,6 @@ class OpenAICompatible:
                 await reply.drain()
         except EgressError as error:
             broken = error.what
-        except EventTooLongError:
-            assembler.fail("the provider sent an event of more than 1 MB")
         for delta in (*body.close(), *assembler.finish(broken)):
             yield delta
 
