@@ -45,7 +45,10 @@ def run(kind: str, path: Path) -> tuple[int, list[tuple[str, str]]]:
 
 
 def main(arguments_: list[str]) -> int:
-    """The command line."""
+    """The command line; `--kinds` lists what can be run."""
+    if arguments_ == ["--kinds"]:
+        print("\n".join(KINDS))
+        return 0
     if len(arguments_) != 2 or arguments_[0] not in KINDS:
         print(f"usage: python -m limnos.testing.cases KIND FILE; kinds: {', '.join(KINDS)}", file=sys.stderr)
         return 2

@@ -2,6 +2,7 @@
 
 import asyncio
 import difflib
+from dataclasses import replace
 from typing import Any
 
 from limnos.kernel.messages import Arguments
@@ -18,6 +19,15 @@ _PATH = {"type": "string", "description": "path of the file, relative to the wor
 def file_tools(files: Files) -> list[Tool]:
     """read_file, write_file, edit_file and list_dir over `files`."""
     tools = _FileTools(files)
+    return [*_readers(tools), *_writers(tools)]
+
+
+def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _readers(tools: "_FileTools") -> list[Tool]:
+    lines = f"how many lines; {DEFAULT_LINES} if absent"
     return [
         Tool(
             "read_file",
@@ -26,53 +36,12 @@ def file_tools(files: Files) -> list[Tool]:
                 ["path"],
                 path=_PATH,
                 start_line={"type": "integer", "minimum": 1, "description": "first line to read, from 1"},
-                lines={
-                    "type": "integer",
-                    "minimum": 1,
-                    "description": f"how many lines; {DEFAULT_LINES} if absent",
-                },
+                lines={"type": "integer", "minimum": 1, "description": lines},
             ),
             tools.read,
             parallel_safe=True,
             private=True,
             subject=tools.subject,
-            plugin="files",
-        ),
-        Tool(
-            "write_file",
-            "Create a file or replace its whole content.",
-            _schema(
-                ["path", "content"],
-                path=_PATH,
-                content={"type": "string", "description": "the whole new content"},
-            ),
-            tools.write,
-            effects="local",
-            needs_approval=True,
-            private=True,
-            edits_files=True,
-            subject=tools.subject,
-            preview=tools.preview_write,
-            plugin="files",
-        ),
-        Tool(
-            "edit_file",
-            "Replace an exact text in a file by another.",
-            _schema(
-                ["path", "old", "new"],
-                path=_PATH,
-                old={"type": "string", "description": "the exact text to replace; it must occur once"},
-                new={"type": "string", "description": "the text that takes its place"},
-                replace_all={"type": "boolean", "description": "replace every occurrence"},
-                encoding={"type": "string", "description": "encoding of the file, if it is not UTF-8"},
-            ),
-            tools.edit,
-            effects="local",
-            needs_approval=True,
-            private=True,
-            edits_files=True,
-            subject=tools.subject,
-            preview=tools.preview_edit,
             plugin="files",
         ),
         Tool(
@@ -88,8 +57,37 @@ def file_tools(files: Files) -> list[Tool]:
     ]
 
 
-def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+def _writers(tools: "_FileTools") -> list[Tool]:
+    whole = {"type": "string", "description": "the whole new content"}
+    write = Tool(
+        "write_file",
+        "Create a file or replace its whole content.",
+        _schema(["path", "content"], path=_PATH, content=whole),
+        tools.write,
+        effects="local",
+        needs_approval=True,
+        private=True,
+        edits_files=True,
+        subject=tools.subject,
+        preview=tools.preview_write,
+        plugin="files",
+    )
+    edit = replace(
+        write,
+        name="edit_file",
+        description="Replace an exact text in a file by another.",
+        parameters=_schema(
+            ["path", "old", "new"],
+            path=_PATH,
+            old={"type": "string", "description": "the exact text to replace; it must occur once"},
+            new={"type": "string", "description": "the text that takes its place"},
+            replace_all={"type": "boolean", "description": "replace every occurrence"},
+            encoding={"type": "string", "description": "encoding of the file, if it is not UTF-8"},
+        ),
+        execute=tools.edit,
+        preview=tools.preview_edit,
+    )
+    return [write, edit]
 
 
 class _FileTools:
