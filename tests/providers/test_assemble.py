@@ -243,6 +243,49 @@ def test_heads_together_under_one_index_get_their_bodies_in_order() -> None:
     assert names_and_arguments(calls) == [("f", {"x": 1}), ("g", {"y": 2})]
 
 
+def test_arguments_before_the_head_of_a_second_call_under_the_same_index_are_its_own() -> None:
+    calls = calls_of(piece('{"x":1}', "f", "a", 0), piece('{"y":', index=0), piece("2}", "g", "b", 0))
+    assert names_and_arguments(calls) == [("f", {"x": 1}), ("g", {"y": 2})]
+
+
+def test_arguments_before_the_head_are_taken_back_from_a_call_that_needed_none() -> None:
+    calls = calls_of(piece("", "now", "a", 0), piece('{"y":', index=1), piece("2}", "g", "b", 1))
+    assert names_and_arguments(calls) == [("now", {}), ("g", {"y": 2})]
+
+
+def test_objects_glued_over_fragments_are_calls_of_the_same_name() -> None:
+    for index in (0, None):
+        calls = calls_of(*(piece(part, name, None, index) for part, name in GLUED))
+        assert names_and_arguments(calls) == [("f", {"x": 1}), ("f", {"x": 2}), ("f", {"x": 3})]
+
+
+GLUED = [('{"x":1}', "f"), ('{"x":', None), ("2}", None), ('{"x":3}', None)]
+
+
+@pytest.mark.parametrize("index", [0, None])
+def test_junk_behind_a_whole_object_spoils_the_call(index: int | None) -> None:
+    (call,) = calls_of(piece('{"x":1}', "f", "a", index), piece("}", index=index))
+    assert call.arguments is None
+
+
+def test_a_fragment_without_index_goes_to_the_call_that_was_last_spoken_of() -> None:
+    calls = calls_of(
+        piece('{"x":', "f", "a", 0), piece("1}"), piece('{"y":', "g", "b", 1), piece("2}"), piece("", index=0)
+    )
+    assert names_and_arguments(calls) == [("f", {"x": 1}), ("g", {"y": 2})]
+
+
+def test_an_index_that_only_comes_later_changes_nothing() -> None:
+    calls = calls_of(piece('{"x":', "f", "a"), piece('{"y":1}}', index=0))
+    assert names_and_arguments(calls) == [("f", {"x": {"y": 1}})]
+
+
+def test_ids_that_can_not_be_told_apart_as_text_are_made_different() -> None:
+    pieces = [piece("{}", "f", "\ud83d", 0), piece("{}", "f", "\ud83e", 1)]
+    calls = from_bytes([ascii_sse(delta(tool_calls=pieces), delta("stop"))]).finish.calls
+    assert calls[0].id == "\ufffd" != calls[1].id
+
+
 def test_the_arguments_may_come_at_the_next_index_for_every_call() -> None:
     calls = calls_of(
         piece("", "f", "a", 0), piece('{"x":1}', index=1), piece("", "g", "b", 1), piece('{"y":2}', index=2)
@@ -376,7 +419,14 @@ def test_every_form_of_error_ends_the_reply_as_an_error(chunk: dict[str, Any]) -
     assert "boom" in heard.finish.detail
 
 
-@pytest.mark.parametrize("body", [b"event: error\ndata: boom\n\n", b'error: {"message":"boom"}\n\n'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"event: error\ndata: boom\n\n",
+        b'event: error\ndata: {"reason":"boom"}\n\n',
+        b'error: {"message":"boom"}\n\n',
+    ],
+)
 def test_an_error_event_ends_the_reply_as_an_error(body: bytes) -> None:
     heard = from_bytes([body, b"data: [DONE]\n\n"])
     assert heard.finish.reason == "error"
@@ -403,6 +453,11 @@ def test_a_server_that_does_not_stream_is_understood() -> None:
 
 def test_a_body_of_json_that_breaks_off_is_incomplete() -> None:
     assert from_bytes([b'{"choices":[{"message":{"content":"Hi"']).finish.reason == "incomplete"
+
+
+def test_a_json_body_beyond_its_bound_is_an_error_and_not_kept() -> None:
+    heard = from_bytes([b"{" + b" " * 1_000_000] * 11)
+    assert heard.finish.reason == "error"
 
 
 def test_one_json_object_a_line_is_understood() -> None:

@@ -34,9 +34,9 @@ class ReplyAssembler:
         self._error: str | None = None
 
     @property
-    def said_anything(self) -> bool:
-        """Whether text, reasoning or a call came."""
-        return self._said_text or self._said_thought or bool(self._calls)
+    def failed(self) -> bool:
+        """Whether the provider sent an error."""
+        return self._error is not None
 
     def feed(self, value: object) -> list[Delta]:
         """The deltas that a chunk object brings; none for what is no chunk."""

@@ -67,11 +67,9 @@ class ReplyBody:
         *lines, last = event.data.rstrip().split("\n")
         self.ended = last.strip() == END_MARK
         data = "\n".join(lines) if self.ended else event.data
-        found = False
         for value in values(data):
-            found = True
             yield from self._reply.feed(value)
-        if event.error and not found:
+        if event.error and not self._reply.failed:
             self._reply.fail(data.strip())
         if self.ended:
             self._reply.end_mark()

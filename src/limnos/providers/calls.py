@@ -30,15 +30,26 @@ def mint_id() -> str:
 
 @dataclass(slots=True, eq=False)
 class GrowingCall:
-    """A call as far as it came. `position` counts from 0 in order of appearance."""
+    """A call as far as it came. `position` counts from 0 in order of appearance.
+
+    `glued_to` is the call whose object this one followed without a name of its own. A `bare_head` came
+    without arguments. `moved` is true once arguments at another index were taken for this call's.
+    """
 
     position: int
     index: int | None
+    glued_to: "GrowingCall | None" = None
+    bare_head: bool = False
+    moved: bool = False
     id: str | None = None
     name: str = ""
     body: ObjectScanner = field(default_factory=ObjectScanner)
-    bare_head: bool = False
     delta: int = 0
+
+    @property
+    def full_name(self) -> str:
+        """Its name, or that of the call it was glued to."""
+        return self.name or (self.glued_to.full_name if self.glued_to else "")
 
 
 class CallAssembler:
@@ -65,11 +76,10 @@ class CallAssembler:
         if call is None:
             if piece.id is None and piece.name is None and not piece.has_arguments:
                 return None
-            call = GrowingCall(len(self._calls), piece.index, bare_head=not piece.has_arguments)
-            self._calls.append(call)
+            call = self._begin(piece)
         self._absorb(call, piece)
-        if piece.index is None:
-            self._note_place(call, piece)
+        if call not in self._places:
+            self._places[piece.place :] = [call]
         return call
 
     def finish(self, *, stopped_early: bool) -> tuple[ToolCall, ...]:
@@ -81,13 +91,24 @@ class CallAssembler:
         calls: list[ToolCall] = []
         given: set[str] = set()
         for call in self._calls:
-            if not call.name and call.body.blank:
+            if not call.full_name and call.body.blank:
                 continue
             for number, piece in enumerate(call.body.pieces()):
                 wanted = call.id if number == 0 and call.id and call.id not in given else mint_id()
                 given.add(wanted)
-                calls.append(_read(wanted, call.name, whole(piece), stopped_early))
+                calls.append(_read(wanted, call.full_name, whole(piece), stopped_early))
         return tuple(calls)
+
+    def _begin(self, piece: Fragment) -> GrowingCall:
+        """Open a call for a piece that goes on with none."""
+        before = self._at_index(piece.index) if piece.index is not None else self._at_place(piece)
+        call = GrowingCall(len(self._calls), piece.index, bare_head=not piece.has_arguments)
+        if piece.id is None and piece.name is None:
+            call.glued_to = before
+        elif before is not None and before.moved and before.body.open:
+            call.body, before.body = before.body, ObjectScanner()  # those arguments were this call's
+        self._calls.append(call)
+        return call
 
     def _find(self, piece: Fragment) -> GrowingCall | None:
         if piece.id is not None:
@@ -131,16 +152,18 @@ class CallAssembler:
             return None
         latest = self._calls[-1]
         if latest.name and latest.body.blank and piece.has_arguments:
-            latest.index = index
+            latest.index, latest.moved = index, True
             return latest
-        return latest if latest.body.open and not piece.starts_object else None
+        continues = not piece.starts_object or latest.index is None
+        return latest if latest.body.open and continues else None
 
     def _by_place(self, piece: Fragment) -> GrowingCall | None:
         if piece.name is None:
-            unfinished = [call for call in self._places if not call.body.complete]
             call = self._at_place(piece) or (self._places[-1] if self._places else None)
-            wants_another = call is not None and call.body.complete and piece.has_arguments
-            return unfinished[0] if wants_another and unfinished else call
+            if call is None or not (call.body.complete and piece.has_arguments):
+                return call
+            unfinished = [other for other in self._places if not other.body.complete]
+            return unfinished[0] if unfinished else _unless_glued(call, piece)
         if piece.among == 1 and len(self._places) > 1:
             named = [call for call in self._places if call.name == piece.name and not call.body.complete]
             return named[0] if named else None
@@ -155,22 +178,18 @@ class CallAssembler:
     def _at_place(self, piece: Fragment) -> GrowingCall | None:
         if piece.place < len(self._places):
             return self._places[piece.place]
-        latest_only = not self._places and piece.place == 0 and self._calls
-        return self._calls[-1] if latest_only else None
+        return None
 
-    def _note_place(self, call: GrowingCall, piece: Fragment) -> None:
-        if call not in self._places:
-            self._places[piece.place :] = [call]
-
-    def _with_body(self, call: GrowingCall, piece: Fragment) -> GrowingCall:
-        """Heads that came together under one index get their bodies in their order."""
+    def _with_body(self, call: GrowingCall, piece: Fragment) -> GrowingCall | None:
+        """The call that arguments alone go to; heads that came together get their bodies in their order."""
         if not (call.body.complete and piece.has_arguments):
             return call
         heads = [other for other in self._calls if other.index == call.index and other.bare_head]
         waiting = [place for place, head in enumerate(heads) if head.body.blank]
-        if call in heads and waiting:
-            for earlier, later in pairwise(heads[waiting[-1] :]):
-                earlier.body, later.body = later.body, earlier.body
+        if call not in heads or not waiting:
+            return _unless_glued(call, piece)
+        for earlier, later in pairwise(heads[waiting[-1] :]):
+            earlier.body, later.body = later.body, earlier.body
         return call
 
     def _same_call(self, call: GrowingCall, piece: Fragment) -> bool:
@@ -211,6 +230,11 @@ class CallAssembler:
             call.name = (self._joined_name(call.name, piece.name) if call.name else None) or piece.name
         if piece.arguments and not repeated:
             call.body.feed(piece.arguments)
+
+
+def _unless_glued(call: GrowingCall, piece: Fragment) -> GrowingCall | None:
+    """A whole object behind a whole object is another call; anything else spoils the one that is there."""
+    return None if piece.starts_object else call
 
 
 def _repeats(call: GrowingCall, piece: Fragment) -> bool:

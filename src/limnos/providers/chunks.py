@@ -10,6 +10,7 @@ from limnos.providers.text import whole
 Json = dict[str, Any]
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
+_PART_TEXTS = ("text", "thinking", "content", "summary", "refusal")
 _THOUGHTS = ("thinking", "reasoning", "reasoning_text", "reasoning.text")
 
 
@@ -169,7 +170,7 @@ def _part_text(part: object) -> str:
     if isinstance(part, list):
         return "".join(_part_text(item) for item in cast("list[object]", part))
     fields = _dict(part)
-    return _part_text(fields.get("text") or fields.get("thinking") or "") if fields else ""
+    return next((_part_text(fields[name]) for name in _PART_TEXTS if fields.get(name)), "")
 
 
 def _reasoning(delta: Json) -> tuple[str, str | None]:
@@ -197,7 +198,7 @@ def _fragment(item: Json, place: int, among: int) -> Fragment:
         given = function.get("parameters")
     return Fragment(
         index=_index(item.get("index")),
-        id=_text(item.get("id")),
+        id=whole(_text(item.get("id")) or "") or None,
         name=_text(function.get("name")),
         arguments=given if isinstance(given, str) else "" if given is None else json.dumps(given),
         place=place,
@@ -234,4 +235,6 @@ def _text(value: object) -> str | None:
 def _index(value: object) -> int | None:
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
         return int(value.strip()[:9])
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -95,7 +95,7 @@ class OpenAICompatible:
             await self._bucket.take()
             try:
                 async with self._client.post(self.route.url, self._body(request), self._headers()) as reply:
-                    if reply.status == 200:
+                    if 200 <= reply.status < 300:
                         async with aclosing(self._read(reply, request)) as deltas:
                             async for delta in deltas:
                                 yield delta
