@@ -61,7 +61,7 @@ def question_lines(look: Look, asked: ApprovalAsked, parts: Sequence[Sequence[st
     foreign = [one_line(origin) for origin in asked.origins if origin not in ("person", "persona", "kernel")]
     if foreign:
         rows.extend(_labelled(look, "from", f"{', '.join(foreign)}, not trusted", warn=True))
-    if asked.preview:
+    if asked.preview and asked.preview != asked.arguments.get("command"):
         rows.extend(_preview(look, asked.preview, _DIFF_ROWS))
     return rows
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from limnos.frontends.cli.cells import cut, expand_tabs, width
+from limnos.frontends.cli.cells import cut, expand_tabs, width, wrap
 from limnos.frontends.cli.escapes import one_line, visible
-from limnos.frontends.cli.look import Look
+from limnos.frontends.cli.look import ROLES, Look
 from limnos.frontends.cli.spans import Line, Span, line
 from limnos.frontends.cli.times import counted, duration
 from limnos.kernel.events import CallFinished, CallProposed
@@ -18,6 +18,7 @@ _SUBJECTS = ("command", "path", "query", "pattern", "url", "text", "name", "task
 _DECISIVE = re.compile(r"error|fail|exception|denied|not found|no such|cannot|fatal", re.IGNORECASE)
 _WORTH_A_TIME = 100
 _MANY_LINES = 3
+_LEAST_SUBJECT = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +45,27 @@ def subject(arguments: dict[str, Any] | None) -> str:
     return one_line(json.dumps(arguments, ensure_ascii=False))
 
 
-def head(look: Look, sign: Span, call: CallProposed, after: str) -> Line:
+def head(look: Look, sign: Span, call: CallProposed, after: str = "") -> Line:
     """`✓ run_command  make test  4 s`: the subject gives way when the row is too narrow."""
-    tool = one_line(call.tool)
+    return _head(look, sign, call.tool, subject(call.arguments), after)
+
+
+def _head(look: Look, sign: Span, tool: str, about: str, after: str) -> Line:
     tail = f"  {after}" if after else ""
-    room = look.cells - 2 - width(tool) - 2 - width(tail)
-    about = cut(subject(call.arguments), max(0, room), look.signs.cut)
-    return line(sign, " ", tool, f"  {about}" if about else "", tail)
+    room = look.cells - 4 - width(one_line(tool)) - width(tail)
+    shown = cut(about, max(0, room), look.signs.cut)
+    return line(sign, " ", one_line(tool), f"  {shown}" if shown else "", tail)
+
+
+def _reasoned(look: Look, sign: str, call: CallProposed, after: str) -> list[Line]:
+    """A head with its reason behind it, or below it when the subject would have no room."""
+    mark, about = Span(getattr(look.signs, sign), ROLES[sign]), subject(call.arguments)
+    room = look.cells - 6 - width(one_line(call.tool)) - width(after)
+    if room >= min(width(about), _LEAST_SUBJECT):
+        return [head(look, mark, call, after)]
+    word, _, reason = after.partition(": ")
+    rows = wrap(line(reason), look.cells - 2) if reason else []
+    return [head(look, mark, call, word), *(line("  ", *row) for row in rows)]
 
 
 def finished_lines(look: Look, call: Call, *, show: bool) -> list[Line]:
@@ -58,22 +73,19 @@ def finished_lines(look: Look, call: Call, *, show: bool) -> list[Line]:
     finished = call.finished
     match finished.outcome:
         case "done":
-            return [look.cut(head(look, Span(look.signs.done, "ok"), call.proposed, _success(finished)))]
+            return [_success(look, call)]
         case "failed":
             return _failure(look, call, show)
         case "unknown":
             text = "outcome unknown: limnos ended while it ran"
-            return [
-                head(look, Span(look.signs.ask, "warn"), call.proposed, text),
-                line("  It is not run again by itself. Look, then tell limnos what happened."),
-            ]
+            more = "  It is not run again by itself. Look, then tell limnos what happened."
+            return [*_reasoned(look, "ask", call.proposed, text), line(more)]
         case "cancelled":
             after = f"cancelled after {duration(finished.ms)}" if finished.ms else "cancelled"
-            return [head(look, Span(look.signs.idle, "dim"), call.proposed, after)]
+            return _reasoned(look, "idle", call.proposed, after)
         case _:
             detail = one_line(str((finished.error or {}).get("detail", "")))
-            after = f"denied: {detail}" if detail else "denied"
-            return [head(look, Span(look.signs.idle, "dim"), call.proposed, after)]
+            return _reasoned(look, "idle", call.proposed, f"denied: {detail}" if detail else "denied")
 
 
 def group_line(look: Look, calls: Sequence[Call]) -> Line:
@@ -100,14 +112,22 @@ def tail_lines(look: Look, text: str, count: int) -> list[Line]:
     return [look.cut(line("  ", expand_tabs(row))) for row in lines]
 
 
-def _success(finished: CallFinished) -> str:
-    parts = [one_line(finished.summary)] if finished.summary else []
-    return "  ".join((*parts, duration(finished.ms)) if finished.ms >= _WORTH_A_TIME else parts)
+def _success(look: Look, call: Call) -> Line:
+    finished = call.finished
+    about, summary = subject(call.proposed.arguments), one_line(finished.summary)
+    if about and about in summary:
+        about, summary = summary, ""
+    after = [summary] if summary and finished.exit is None else []
+    if finished.ms >= _WORTH_A_TIME:
+        after.append(duration(finished.ms))
+    return _head(look, Span(look.signs.done, "ok"), finished.tool, about, "  ".join(after))
 
 
 def _failure(look: Look, call: Call, show: bool) -> list[Line]:
     finished, error = call.finished, call.finished.error or {}
-    reason = f"exit {finished.exit}" if finished.exit is not None else str(error.get("reason", "failed"))
+    reason = str(error.get("reason", "failed"))
+    if finished.exit is not None and reason == "failed":
+        reason = f"exit {finished.exit}"
     parts = ["failed" + (f", {one_line(reason)}" if reason != "failed" else "")]
     if finished.ms >= _WORTH_A_TIME:
         parts.append(duration(finished.ms))

@@ -85,6 +85,8 @@ def wrap(spans: Line, cells: int, hanging: str = "") -> list[Line]:
 
     Rows after the first begin with `hanging`. A word longer than a row is broken where the row ends.
     """
+    if line_width(spans) <= cells:
+        return [spans]
     rows: list[list[_Atom]] = []
     row: list[_Atom] = []
     room, used = max(2, cells), 0

@@ -34,11 +34,12 @@ _TERMINATED = 143
 
 @dataclass(slots=True)
 class Chat:
-    """One open session on a terminal that can be redrawn."""
+    """One open session on a terminal that can be redrawn. `seen`: what it holds stands above already."""
 
     desk: Desk
     terminal: RawTerminal
     screen: Screen
+    seen: bool = False
     editor: Editor = field(default_factory=Editor)
     row: AnswerRow | None = None
     _decoder: Decoder = field(default_factory=Decoder)
@@ -53,7 +54,8 @@ class Chat:
         loop = asyncio.get_running_loop()
         self._left = loop.create_future()
         past = past_events(self.desk.session)
-        self.print(self._history(past))
+        rows = self._history(past)
+        self.print(() if self.seen else rows)
         loop.add_reader(self.terminal.descriptor, self._readable)
         for number, act in self._signals():
             loop.add_signal_handler(number, act)

@@ -9,14 +9,16 @@ from limnos.agent.settings import load
 from limnos.frontends.cli import first_run
 from limnos.frontends.cli.chat import Chat
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.fetching import ensure
+from limnos.frontends.cli.fetching import chosen_name, ensure
 from limnos.frontends.cli.linechat import LineChat
+from limnos.frontends.cli.meter import Meter
 from limnos.frontends.cli.screen import Screen
 from limnos.frontends.cli.slash import Desk, Leave
 from limnos.frontends.cli.starting import Flags, kernel
 from limnos.frontends.cli.transcript import Transcript
 from limnos.frontends.cli.tty import RawTerminal
-from limnos.service.client import Kernel, Open
+from limnos.kernel.errors import LimnosError
+from limnos.service.client import Kernel, Open, Session
 
 
 def chat_with(console: Console, flags: Flags, how: Open, *, fork: bool = False) -> int:
@@ -36,21 +38,39 @@ def chat_with(console: Console, flags: Flags, how: Open, *, fork: bool = False) 
 
 async def _chat(console: Console, flags: Flags, how: Open, fork: bool) -> int:
     async with kernel(console, flags) as running:
-        following: Open | None = how
         if fork and how.session:
-            following = replace(how, session=running.fork(how.session))
-        code = 0
-        while following is not None:
-            left = await _one_session(console, running, following)
-            following, code = left.following, left.code
-        return code
+            how = replace(how, session=running.fork(how.session))
+        session, seen = await running.open(how), False
+        while True:
+            left = await _one_session(console, running, session, how, seen=seen)
+            if left.following is None:
+                return left.code
+            seen = True
+            session, how = await _next_session(console, running, left.following, how)
 
 
-async def _one_session(console: Console, running: Kernel, how: Open) -> Leave:
-    session = await running.open(how)
-    desk = Desk(console, running, session, how, Transcript(console.look), _write)
+async def _next_session(
+    console: Console, running: Kernel, following: Open, before: Open
+) -> tuple[Session, Open]:
+    """Open what the person asked for; when that fails say so and go on as before."""
     try:
-        left = await (_on_screen(desk) if _redraws(console) else _in_lines(desk))
+        session = await running.open(following)
+    except LimnosError as error:
+        console.fail(error)
+        before = replace(before, session=following.session)
+        return await running.open(before), before
+    console.done(f"model is {following.model}")
+    return session, following
+
+
+async def _one_session(
+    console: Console, running: Kernel, session: Session, how: Open, *, seen: bool
+) -> Leave:
+    settings = load(console.environment)
+    meter = Meter(how.mode or settings.mode, how.model or chosen_name(settings))
+    desk = Desk(console, running, session, how, Transcript(console.look, meter=meter), _write)
+    try:
+        left = await (_on_screen(desk, seen) if _redraws(console) else _in_lines(desk))
     finally:
         await session.close()
     if left.following is None:
@@ -58,12 +78,12 @@ async def _one_session(console: Console, running: Kernel, how: Open) -> Leave:
     return left
 
 
-async def _on_screen(desk: Desk) -> Leave:
+async def _on_screen(desk: Desk, seen: bool) -> Leave:
     terminal = RawTerminal(sys.stdin.fileno())
     screen = Screen(terminal.write, desk.console.terminal.size, desk.console.terminal.colour(sys.stdout))
     terminal.enter()
     try:
-        return await Chat(desk, terminal, screen).run()
+        return await Chat(desk, terminal, screen, seen).run()
     finally:
         terminal.leave()
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from limnos import lazy
 from limnos.agent.settings import Environment
-from limnos.frontends.cli.cells import pad, width
+from limnos.frontends.cli.cells import pad, width, wrap
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.look import Look, Terminal
 from limnos.frontends.cli.spans import Line, Span, line, painted
@@ -48,8 +48,10 @@ class Console:
         self.say_line(line(*parts))
 
     def say_line(self, spans: Line) -> None:
-        """Print one line to stderr."""
-        sys.stderr.write(painted(spans, self.terminal.colour(sys.stderr)) + "\n")
+        """Print one line to stderr, wrapped where it is a terminal."""
+        colour = self.terminal.colour(sys.stderr)
+        rows = wrap(spans, self.look.cells, "  ") if self.terminal.stderr else [spans]
+        sys.stderr.write("".join(painted(row, colour) + "\n" for row in rows))
         sys.stderr.flush()
 
     def done(self, text: str, following: str = "") -> None:

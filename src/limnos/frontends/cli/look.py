@@ -13,6 +13,7 @@ from limnos.frontends.cli.spans import Line, Role, Span, line, painted
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _NARROW = 60
+_EDGE = 100
 _FALLBACK = os.terminal_size((80, 24))
 
 
@@ -62,9 +63,10 @@ class Look:
         return line(Span(getattr(self.signs, sign), ROLES[sign]), " ", *parts)
 
     def right(self, left: Line, word: str) -> Line:
-        """`word` [dim] at the right edge of the row, or nowhere when there is no room."""
-        room = self.cells - line_width(left) - len(word)
-        return line(*left, " " * room, Span(word, "dim")) if room >= 2 else left
+        """`word` [dim] at the right edge, at most at column 100, or nowhere when there is no room."""
+        used = line_width(left)
+        gap = max(2, min(self.cells, _EDGE) - used - len(word))
+        return line(*left, " " * gap, Span(word, "dim")) if used + gap + len(word) <= self.cells else left
 
     def cut(self, spans: Line) -> Line:
         """The line, cut to one row."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
+from limnos.frontends.cli.cells import cut, width
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.look import Look
 from limnos.frontends.cli.spans import Line, Span, line
@@ -10,6 +11,7 @@ from limnos.frontends.cli.times import money, thousands
 from limnos.kernel.events import ContextChanged, Event, TurnStarted, UsageRecorded
 
 _WARN_SHARE = 0.8
+_LEAST_NAME = 6
 
 
 @dataclass(slots=True)
@@ -45,16 +47,23 @@ class Meter:
 
     def row(self, look: Look) -> Line:
         """The whole line; below 60 columns only the percentage of the window."""
-        model = one_line(self.model.rsplit("/", 1)[-1]) or "no model yet"
-        if not self.budget:
-            return line(Span(f"{self.mode}  {model}", "dim"))
         following = f"next {thousands(self.used)}"
+        if not self.budget:
+            return self._fitted(look, "")
         if look.narrow:
-            text = f"{self.mode}  {model}  {self.share:.0%}".replace("%", " %")
-            return self._marked(look, f"{text}  {following}, {self._price()}")
+            return self._fitted(look, f"  {self.share * 100:.0f} %  {following}, {self._price()}")
         window = f"window {thousands(self.used)} of {thousands(self.budget)}, {self.share * 100:.0f} %"
-        window += f", reserve {thousands(self.reserve)}"
-        return self._marked(look, f"{self.mode}  {model}  {window}  {following} tokens, {self._price()}")
+        window += f", reserve {round(self.reserve / 1000)}k"
+        return self._fitted(look, f"  {window}  {following} tokens, {self._price()}")
+
+    def _fitted(self, look: Look, figures: str) -> Line:
+        """The line; the model's name gives way where there is no room."""
+        warns = self.share >= _WARN_SHARE
+        before = f"{look.signs.ask} {self.mode}  " if warns else f"{self.mode}  "
+        name = one_line(self.model.rsplit("/", 1)[-1]) or "no model yet"
+        room = max(_LEAST_NAME, look.cells - width(before) - width(figures))
+        text = before + cut(name, room, look.signs.cut) + figures
+        return look.cut(line(Span(text, "warn" if warns else "dim")))
 
     def _price(self) -> str:
         try:
@@ -65,8 +74,3 @@ class Meter:
             return money(self.cost, self.currency)
         estimate = paid * self.used / self.prompt
         return f"about {estimate.quantize(Decimal('0.0001')).normalize():f} {self.currency}"
-
-    def _marked(self, look: Look, text: str) -> Line:
-        if self.share >= _WARN_SHARE:
-            return look.cut(line(Span(f"{look.signs.ask} {text}", "warn")))
-        return look.cut(line(Span(text, "dim")))

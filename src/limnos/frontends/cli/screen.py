@@ -7,7 +7,7 @@ frame into its scrollback. All output of one change goes out in one write betwee
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from limnos.frontends.cli.cells import cut_line, line_width
+from limnos.frontends.cli.cells import cut_line, line_width, wrap
 from limnos.frontends.cli.spans import Line, painted
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
@@ -49,7 +49,9 @@ class Screen:
         if not above and self._last == (live, size):
             return
         out = [_BEGIN, _HIDE, self._erase(size)]
-        out.extend(painted(row, self.colour) + "\r\n" for row in above)
+        room = size.columns - 1
+        wrapped = (piece for row in above for piece in wrap(row, room, "  "))
+        out.extend(painted(row, self.colour) + "\r\n" for row in wrapped)
         out.append("\r\n".join(painted(row, self.colour) for row in live.lines))
         out.append(self._place(live))
         out.extend((_SHOW, _END))

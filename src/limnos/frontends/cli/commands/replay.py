@@ -2,13 +2,17 @@
 
 import asyncio
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 from limnos import lazy
+from limnos.agent.clock import SystemClock
+from limnos.agent.replay import verify
 from limnos.frontends.cli.console import Console, console_of
 from limnos.frontends.cli.playback import frames, summary
 from limnos.frontends.cli.starting import kernel
+from limnos.frontends.cli.times import counted
 from limnos.kernel.errors import UsageError
 from limnos.kernel.events import to_record
 from limnos.store.audit import History, read_history
@@ -18,6 +22,10 @@ def replay(
     ctx: lazy.typer.Context,
     *,
     source: Annotated[str, lazy.typer.Argument(metavar="ID", help="a session, or its file")],
+    check: Annotated[
+        bool,
+        lazy.typer.Option("--verify", help="run the loop on the recording and report the first difference"),
+    ] = False,
     speed: Annotated[
         float, lazy.typer.Option("--speed", metavar="N", help="play N times as fast as it was; 0: at once")
     ] = 0.0,
@@ -27,6 +35,8 @@ def replay(
     """Play back what happened in a session."""
     console = console_of(ctx)
     path = Path(source) if Path(source).is_file() else asyncio.run(_path(console, source))
+    if check:
+        return _verify(console, path, as_json)
     history = read_history(path)
     if as_json:
         for event in history.events:
@@ -48,6 +58,27 @@ def _play(console: Console, history: History, at: int, speed: float) -> None:
             time.sleep(frame.seconds / speed)
         for row in frame.rows:
             console.show(row)
+
+
+def _verify(console: Console, path: Path, as_json: bool) -> int:
+    found = verify(path, SystemClock())
+    if as_json:
+        console.record(asdict(found))
+        return 1 if found.divergence or found.damaged else 0
+    parts = (
+        counted(found.events, "event"),
+        f"{found.replies} replies and {found.results} results as recorded",
+    )
+    if found.damaged:
+        console.complain(f"parts of {path} are damaged", "limnos replay shows what is left")
+        return 1
+    if found.divergence is not None:
+        first = found.divergence
+        what = f"#{first.seq} {first.what}: recorded {first.recorded}, replayed {first.replayed}"
+        console.complain(what, f"limnos replay {path} --at {first.seq}")
+        return 1
+    console.show(console.look.signed("done", f"{', '.join(parts)}, no divergence"))
+    return 0
 
 
 async def _path(console: Console, session: str) -> Path:

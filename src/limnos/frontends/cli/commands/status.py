@@ -38,7 +38,8 @@ def status(
     ]
     if found:
         last = max(found, key=lambda session: session.updated)
-        stamp = when(last.updated, console.now(), console.look.zone)
+        people = console.terminal.columns_for_lists
+        stamp = when(last.updated, console.now(), console.look.zone) if people else last.updated
         rows.append(
             ("last", f"{stamp}, {counted(last.events, 'event')}  next: limnos open {one_line(last.id)}")
         )

@@ -1,0 +1,168 @@
+"""Questions are shown whole, and an answer is never an accident."""
+
+import pytest
+
+from limnos.frontends.cli.approvals import AnswerRow, answered_line, question_lines, rule_lines, whole_lines
+from limnos.frontends.cli.spans import plain
+from limnos.kernel.events import ApprovalAnswered, ApprovalAsked
+from limnos.kernel.seams import Answer
+from tests.frontends.cli.support import look, text
+
+PUSH = ApprovalAsked(
+    approval="k7f2",
+    call="c1",
+    tool="run_command",
+    arguments={"command": "git add docs/setup.md && git push mirror main"},
+    hash="sha256:3f9c",
+    reasons=["sends data out to a place it has not sent to before"],
+    cwd="/home/u/src/site",
+    rule={"effect": "allow", "tool": "run_command", "match": "git push mirror main", "scope": "session"},
+    destinations=["git.mirror.example"],
+    origins=["person", "web:wiki.example"],
+)
+PARTS = [["git", "add", "docs/setup.md"], ["git", "push", "mirror", "main"]]
+DIFF = """--- a/tests/cli/conftest.py
++++ b/tests/cli/conftest.py
+@@ -11,3 +11,3 @@
+ @pytest.fixture
+-def home(tmp_path: Path) -> Path:
++def cli_home(tmp_path: Path) -> Path:
+     folder = tmp_path / "home"
+"""
+
+
+def _row(asked: ApprovalAsked = PUSH) -> AnswerRow:
+    return AnswerRow(asked, visible_at=100.0, parts=PARTS)
+
+
+def test_a_question_names_what_where_to_whom_and_from_where() -> None:
+    assert text(question_lines(look(80), PUSH, PARTS)) == [
+        "? run_command asks: sends data out to a place it has not sent to before    k7f2",
+        "  in      ~/src/site",
+        "  run     git add docs/setup.md && git push mirror main",
+        "  part 1  git add docs/setup.md",
+        "  part 2  git push mirror main",
+        "  to      git.mirror.example",
+        "  from    web:wiki.example, not trusted",
+    ]
+
+
+def test_a_narrow_question_indents_and_still_says_everything() -> None:
+    rows = text(question_lines(look(40), PUSH, PARTS))
+    assert rows[:3] == [
+        "? run_command asks: sends data out to a",
+        "  place it has not sent to before",
+        "  k7f2, in ~/src/site",
+    ]
+    assert all(len(row) < 40 for row in rows)
+    assert "git push mirror main" in " ".join(rows)
+
+
+def test_an_edit_is_a_diff_with_numbers_and_signs() -> None:
+    asked = ApprovalAsked(
+        approval="m3d8", call="c2", tool="edit_file", arguments={"path": "tests/cli/conftest.py"}, hash="",
+        reasons=["changes 1 file, 1 line"], cwd="/home/u/src/site", preview=DIFF,
+    )  # fmt: skip
+    assert text(question_lines(look(80), asked))[2:] == [
+        "  path    tests/cli/conftest.py",
+        "   11    @pytest.fixture",
+        "   12  - def home(tmp_path: Path) -> Path:",
+        "   12  + def cli_home(tmp_path: Path) -> Path:",
+        '   13        folder = tmp_path / "home"',
+    ]
+
+
+def test_a_long_diff_names_its_rest_and_v_shows_all() -> None:
+    preview = "@@ -0,0 +1,60 @@\n" + "\n".join(f"+line {n}" for n in range(60))
+    asked = ApprovalAsked(
+        approval="m3d8",
+        call="c2",
+        tool="write_file",
+        arguments={"path": "x"},
+        hash="",
+        reasons=[],
+        preview=preview,
+    )
+    assert "36 more lines, v shows all" in text(question_lines(look(80), asked))[-1]
+    assert "line 59" in text(whole_lines(look(80), asked))[-1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("n", Answer("no", source="tty")),
+        ("y", Answer("once", source="tty")),
+        ("n: use the staging branch", Answer("no", reason="use the staging branch", source="tty")),
+    ],
+)
+def test_a_letter_answers_once_the_question_could_be_read(typed: str, answer: Answer) -> None:
+    heard = _row().hear(look(), typed, begun=100.6)
+    assert heard is not None
+    assert heard.answer == answer
+
+
+def test_a_line_begun_before_the_question_could_be_read_is_a_message() -> None:
+    assert _row().hear(look(), "y", begun=100.4) is None
+    assert _row().hear(look(), "y", begun=0.0) is None
+
+
+def test_one_more_character_makes_the_line_a_message_again() -> None:
+    assert _row().hear(look(), "yes please", begun=101.0) is None
+    assert plain(_row().row(look(), "yes", 101.0)).startswith("? Enter queues your line")
+
+
+def test_the_row_says_what_enter_will_do() -> None:
+    assert plain(_row().row(look(), "", 0.0)).startswith(
+        "? n no   y once   a always...   e edit   n: reason   v all"
+    )
+    assert plain(_row().row(look(), "y", 101.0)) == "? Enter: allow once, all 2 parts"
+    assert plain(_row().row(look(), "n: no", 101.0)) == "? Enter: deny, because: no"
+    assert plain(_row().row(look(), "half", 50.0)).startswith(
+        "? Enter queues your line   Alt-N no   Alt-Y once"
+    )
+
+
+def test_always_shows_its_exact_rule_before_it_is_stored() -> None:
+    row = _row()
+    shown = row.hear(look(), "a", 101.0)
+    assert shown is not None
+    assert shown.answer is None
+    assert text(shown.rows) == text(rule_lines(look(), PUSH))
+    assert "allow run_command `git push mirror main`" in text(shown.rows)[1]
+    stored = row.hear(look(), "1", 102.0)
+    assert stored is not None
+    assert stored.answer == Answer("always", source="tty")
+
+
+def test_always_is_not_offered_where_the_kernel_has_no_rule() -> None:
+    row = AnswerRow(ApprovalAsked(approval="a", call="c", tool="t", arguments={}, hash="", reasons=[]), 100.0)
+    assert row.hear(look(), "a", 101.0) is None
+    assert "always" not in plain(row.row(look(), "", 0.0))
+
+
+def test_an_edit_answers_with_the_edited_command() -> None:
+    row = _row()
+    offered = row.hear(look(), "e", 101.0)
+    assert offered is not None
+    assert offered.fill == PUSH.arguments["command"]
+    heard = row.hear(look(), "git push origin main", 102.0)
+    assert heard is not None
+    assert heard.answer == Answer("edit", arguments={"command": "git push origin main"}, source="tty")
+
+
+def test_one_line_records_each_answer() -> None:
+    def said(answer: str, reason: str | None = None) -> str:
+        event = ApprovalAnswered(
+            approval="k7f2",
+            call="c1",
+            answer=answer,
+            principal="owner",
+            source="tty",
+            reason=reason,
+            after_ms=6000,
+        )
+        return plain(answered_line(look(), event))
+
+    assert said("once") == "✓ allowed by you, once, after 6 s"
+    assert said("no", "use the staging branch") == "- denied by you after 6 s: use the staging branch"
+    assert said("expired") == "- denied: no answer in time    next: /retry asks again"

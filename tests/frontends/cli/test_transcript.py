@@ -1,0 +1,179 @@
+"""The event stream as lines."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from limnos.frontends.cli.transcript import Transcript
+from limnos.kernel.events import (
+    ApprovalAnswered,
+    ApprovalAsked,
+    CallFinished,
+    CallProgress,
+    CallProposed,
+    CallStarted,
+    ContextChanged,
+    Event,
+    InputInjected,
+    PlanUpdated,
+    ReplyFinished,
+    StepFinished,
+    TextDelta,
+    TurnFinished,
+    TurnStarted,
+)
+from tests.frontends.cli.support import look, text
+
+BEGIN = TurnStarted(
+    time="2026-03-14T20:31:04.000Z", turn=1, input="why does the build fail", source="cli", principal="owner",
+    client_id="c", persona="default", model="embedded/qwen2.5-coder-1.5b", mode="ask",
+)  # fmt: skip
+END = TurnFinished(reason="done", exit=0, steps=2, calls=1, ms=6000, tokens=10)
+AFTER_3_S = "2026-03-14T20:31:07.500Z"
+
+
+def _call(call: str, tool: str, arguments: dict[str, Any], **finish: Any) -> list[Event]:
+    effects = "local" if tool == "run_command" else "none"
+    known: dict[str, Any] = {"outcome": "done", "text": "", "seq": 15}
+    return [
+        CallProposed(call=call, tool=tool, arguments=arguments, effects=effects),
+        CallStarted(call=call, hash="", arguments=arguments, time=BEGIN.time),
+        CallFinished(call=call, tool=tool, **{**known, **finish}),
+    ]
+
+
+def _shown(events: Sequence[Event], columns: int = 80) -> list[str]:
+    transcript = Transcript(look(columns))
+    return text([row for event in events for row in transcript.apply(event)])
+
+
+def test_a_turn_reads_as_in_the_design() -> None:
+    reads = [event for n, name in enumerate(("conftest.py", "cli/conftest.py", "cli/test_run.py"))
+             for event in _call(f"r{n}", "read_file", {"path": f"tests/{name}"})]  # fmt: skip
+    make = _call(
+        "c1", "run_command", {"command": "make test"}, outcome="failed", exit=2, ms=4100,
+        text="\n".join(["collecting"] * 210 + ["tests/cli/test_run.py:41: AssertionError", "bye"]),
+        error={"reason": "failed", "detail": "exit status 2", "hint": ""},
+    )  # fmt: skip
+    answer = "The build fails because two files define the same fixture, and the second one "
+    answer += "is found first."
+    assert _shown([BEGIN, *reads, *make, TextDelta(text=answer), StepFinished(text=answer, step=2), END]) == [
+        "› why does the build fail",
+        "✓ read_file  3 files in tests: conftest.py, cli/conftest.py, cli/test_run.py",
+        "✗ run_command  make test  failed, exit 2, 4.1 s  /show 15 for 212 lines",
+        "  tests/cli/test_run.py:41: AssertionError",
+        "",
+        "  The build fails because two files define the same fixture, and the second one",
+        "  is found first.",
+    ]
+
+
+def test_text_that_did_not_stream_is_shown_once() -> None:
+    events = [BEGIN, ReplyFinished(text="Let me look.", step=1),
+              *_call("c1", "run_command", {"command": "ls"}, ms=200, exit=0, summary="exit 0"),
+              StepFinished(text="Let me look.", calls=["c1"], step=1), StepFinished(text="Done.", step=2), END]  # fmt: skip
+    assert _shown(events) == [
+        "› why does the build fail", "", "  Let me look.", "", "✓ run_command  ls  0.2 s", "", "  Done.",
+    ]  # fmt: skip
+
+
+def test_a_running_call_shows_its_head_and_its_last_three_lines() -> None:
+    transcript = Transcript(look())
+    for event in [BEGIN, *_call("c1", "run_command", {"command": "make test"})[:2]]:
+        transcript.apply(event)
+    for n in range(6):
+        transcript.apply(CallProgress(call="c1", text=f"line {n}\n"))
+    rows = text(transcript.live(AFTER_3_S))
+    assert rows[0].endswith("run_command  make test  3 s")
+    assert rows[1:] == ["  line 3", "  line 4", "  line 5"]
+
+
+def test_while_a_question_is_open_nothing_else_is_printed_and_nothing_is_lost() -> None:
+    transcript = Transcript(look())
+    asked = ApprovalAsked(
+        approval="k7f2", call="c1", tool="run_command", arguments={"command": "x"}, hash="", reasons=["r"]
+    )
+    transcript.apply(BEGIN)
+    assert transcript.apply(asked)
+    assert transcript.apply(TextDelta(text="from a sub-agent\n\n")) == []
+    assert transcript.live(AFTER_3_S) == []
+    answered = ApprovalAnswered(
+        approval="k7f2", call="c1", answer="once", principal="owner", source="tty", after_ms=6000
+    )
+    assert text(transcript.apply(answered)) == [
+        "✓ allowed by you, once, after 6 s", "", "  from a sub-agent",
+    ]  # fmt: skip
+    transcript.apply(END)
+    assert transcript.question is None
+
+
+def test_held_events_follow_the_answer() -> None:
+    transcript = Transcript(look())
+    transcript.apply(ApprovalAsked(approval="k", call="c1", tool="t", arguments={}, hash="", reasons=["r"]))
+    transcript.apply(
+        InputInjected(input="use staging", source="cli", principal="owner", client_id="d", step=3)
+    )
+    rows = transcript.apply(
+        ApprovalAnswered(approval="k", call="c1", answer="no", principal="owner", source="tty")
+    )
+    assert text(rows) == ["- denied by you after 0 s", "› now: use staging", "  taken in before step 4"]
+
+
+def test_a_denial_by_the_person_is_one_line_and_any_other_denial_says_why() -> None:
+    error = {"reason": "refused", "detail": "deletes your home; no mode lifts this", "hint": ""}
+    answered = ApprovalAnswered(
+        approval="k", call="c1", answer="no", principal="owner", source="tty", after_ms=4000
+    )
+    by_person = [
+        BEGIN,
+        answered,
+        *_call("c1", "run_command", {"command": "x"}, outcome="denied", error=error),
+    ]
+    assert _shown(by_person)[1:] == ["- denied by you after 4 s"]
+    by_gate = [BEGIN, *_call("c2", "run_command", {"command": "rm -rf ~"}, outcome="denied", error=error)]
+    assert _shown(by_gate)[1:] == ["- run_command  rm -rf ~  denied: deletes your home; no mode lifts this"]
+
+
+def test_a_stop_says_what_is_left_and_how_to_go_on() -> None:
+    calls = [*_call("a", "run_command", {"command": "a"}), *_call("b", "run_command", {"command": "b"})]
+    cut = _call("c", "run_command", {"command": "make test"}, outcome="cancelled", ms=12_000)
+    stopped = TurnFinished(reason="stopped", exit=130, steps=3, calls=3, ms=1, tokens=1)
+    assert _shown([BEGIN, *calls, *cut, stopped])[-2:] == [
+        "- run_command  make test  cancelled after 12 s",
+        "stopped after step 3: 2 calls done, 1 cancelled  next: /continue",
+    ]
+
+
+def test_an_unknown_outcome_says_that_nothing_runs_by_itself() -> None:
+    assert _shown([BEGIN, *_call("c", "run_command", {"command": "deploy.sh"}, outcome="unknown")])[1:] == [
+        "? run_command  deploy.sh  outcome unknown: limnos ended while it ran",
+        "  It is not run again by itself. Look, then tell limnos what happened.",
+    ]
+
+
+def test_a_failed_turn_ends_with_its_fix() -> None:
+    failed = TurnFinished(
+        reason="failed", exit=1, steps=1, calls=0, ms=1, tokens=0, message="no answer", fix="start it"
+    )
+    assert _shown([BEGIN, failed])[-2:] == ["error: no answer", "fix: start it"]
+
+
+def test_sunk_steps_and_the_plan_are_shown() -> None:
+    sunk = ContextChanged(reason="pruned", used=1, budget=2, reserve=1, sunk=["1.1"], marker="14 steps sank")
+    plan = PlanUpdated(items=[{"text": "look", "state": "done"}, {"text": "mend", "state": "active"}])
+    assert _shown([BEGIN, sunk, plan])[1:] == [
+        "~ 14 steps sank",
+        "- plan  1 of 2 done",
+        "  ✓ look",
+        "  › mend",
+    ]
+
+
+def test_the_meter_warns_from_eighty_percent_on() -> None:
+    transcript = Transcript(look())
+    transcript.apply(BEGIN)
+    transcript.apply(ContextChanged(reason="assembled", used=5100, budget=12_083, reserve=1024))
+    (row,) = text([transcript.meter.row(look())])
+    assert row == "ask  qwen2.5-coder-…  window 5.1k of 12.1k, 42 %, reserve 1k  next 5.1k tokens, free"
+    assert text([transcript.meter.row(look(40))]) == ["ask  qwen2.5-cod…  42 %  next 5.1k, free"]
+    transcript.apply(ContextChanged(reason="assembled", used=11_000, budget=12_083, reserve=1024))
+    assert text([transcript.meter.row(look())])[0].startswith("? ask")
