@@ -28,10 +28,12 @@ def listing(value: object, status: int = 200) -> Answer:
 
 
 def local_offers(answer: Answer) -> list[Offer]:
+    patience = 0.2 if answer.silent or answer.ends == "hang" else 5.0
+
     async def run() -> list[Offer]:
         async with ModelServer([answer]) as server:
             places = Places(servers=[LocalServer("ollama", "Ollama", server.port)])
-            return await discover(places, probe_s=0.4)
+            return await discover(places, patience)
 
     return [offer for offer in asyncio.run(run()) if offer.kind == "local"]
 
@@ -109,7 +111,7 @@ def test_what_is_configured_comes_first_and_the_embedded_model_last() -> None:
                 embedded=["small"],
                 servers=[LocalServer("ollama", "Ollama", server.port)],
             )
-            return await discover(places)
+            return await discover(places, probe_s=5.0)
 
     offers = asyncio.run(run())
     assert [(offer.kind, offer.reachable) for offer in offers] == [
@@ -125,7 +127,7 @@ def test_a_configured_server_that_is_down_says_so() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         route = Route("mine", f"http://127.0.0.1:{probe.getsockname()[1]}", "m")
-        offer, _ = asyncio.run(discover(Places(configured=[route], servers=())))
+        offer, _ = asyncio.run(discover(Places(configured=[route], servers=()), probe_s=5.0))
     assert offer.reachable is False
     assert "no connection" in offer.reason
 

@@ -252,10 +252,10 @@ def test_a_request_beyond_the_window_names_the_window() -> None:
 def test_a_server_that_hangs_ends_within_the_time_limit(silent: bool) -> None:
     answer = Answer([sse(delta(content="a"), done=False)], ends="hang", silent=silent)
     if silent:
-        error = fail(ModelUnavailableError, answer, timeout_s=0.05)
+        error = fail(ModelUnavailableError, answer, timeout_s=0.3)
         assert "timeout_s" in error.fix
         return
-    heard, _ = talk(answer, timeout_s=0.05)
+    heard, _ = talk(answer, timeout_s=0.3)
     assert (heard.text, heard.finish.reason) == ("a", "incomplete")
     assert "no answer in time" in heard.finish.detail
 
