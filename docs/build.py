@@ -25,7 +25,7 @@ def events_page() -> str:
         "| field | type | meaning |",
         "|---|---|---|",
         f"| `v` | int | version of this protocol, {PROTOCOL_VERSION} |",
-        "| `seq` | int | number in the session, from 1, growing; events that are not persisted leave gaps on disk |",
+        "| `seq` | int | number in the session, growing; what is not persisted leaves gaps on disk |",
         "| `time` | str | ISO 8601 in UTC with milliseconds |",
         "| `session` | str | id of the session |",
         "| `turn`, `step` | int | from 1; 0 outside of any |",
@@ -65,7 +65,7 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "Generated from `limnos.agent.settings` by `docs/build.py`. A value comes from the first that has it:",
+        "Generated from `limnos.agent.settings` by `docs/build.py`. A value comes from the first of:",
         "a flag, the environment variable, `.limnos/config.toml` of a trusted workspace (a few keys only),",
         "`config.toml` in `LIMNOS_HOME`, `/etc/limnos/config.toml`, the default.",
         "`limnos config --explain KEY` says which one won.",

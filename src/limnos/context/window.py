@@ -141,6 +141,8 @@ class Window:
         if question is not None:
             messages.append(_stamped(question))
         for unit in kept:
+            if isinstance(unit, Step) and not unit.complete and conversation.turn_open:
+                continue  # a reply that broke off: it is asked for again
             messages += [_stamped(unit)] if isinstance(unit, Said) else unit.messages()
         if note:
             messages.append(user(f"[note from limnos: {note}]"))
