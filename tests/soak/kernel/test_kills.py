@@ -1,0 +1,138 @@
+"""kill -9 at seeded moments: nothing acknowledged is lost, no call runs twice, every pairing is valid."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from limnos.agent.clock import SystemClock
+from limnos.agent.replay import verify
+from limnos.agent.sessions import fold
+from limnos.agent.settings import load, read_environment
+from limnos.kernel.events import CallFinished, CallStarted, Event, TurnFinished
+from limnos.kernel.pairing import check_pairing
+from limnos.service.client import Open, Send
+from limnos.service.local import local_kernel
+from limnos.store.audit import read_history
+from tests.architecture.source import ROOT
+
+SEED = 20260314
+DEADLINE_S = 60
+
+
+def kill_at(seed: int, folder: Path) -> tuple[Path, list[tuple[str, int]]]:
+    """Run the victim and kill its group at a seeded event and delay; returns its log and what it said."""
+    chance = random.Random(seed)
+    home, work = folder / "home", folder / "work"
+    home.mkdir()
+    work.mkdir()
+    after, delay = chance.randrange(2, 110), chance.random() * 0.02
+    victim = subprocess.Popen(
+        [sys.executable, "-m", "tests.soak.kernel.victim", str(home), str(work)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert victim.stdout is not None
+    said: list[tuple[str, int]] = []
+    for line in victim.stdout:
+        kind, _, number = line.strip().partition(" ")
+        if number.isdigit():
+            said.append((kind, int(number)))
+        if len(said) >= after:
+            time.sleep(delay)  # the moment of death is the random input here
+            break
+    os.killpg(victim.pid, signal.SIGKILL)
+    said += [
+        (kind, int(number))
+        for kind, _, number in (line.strip().partition(" ") for line in victim.stdout.read().split("\n"))
+        if number.isdigit()
+    ]
+    victim.wait(DEADLINE_S)
+    victim.stdout.close()
+    logs = list((home / "personas").rglob("*.jsonl"))
+    assert len(logs) == 1
+    return logs[0], said
+
+
+def effects(folder: Path) -> Counter[str]:
+    """How often each command really ran."""
+    path = folder / "work" / "effects"
+    return Counter(path.read_text().split()) if path.exists() else Counter()
+
+
+def go_on(folder: Path, log: Path) -> list[Event]:
+    """Start again after the crash: continue the interrupted turn, then say one more thing."""
+    home = folder / "home"
+    script = home / "after.json"
+    script.write_text('{"steps": [{"text": "I went on."}, {"text": "I am still here."}]}')
+    variables = {"HOME": str(home), "LIMNOS_HOME": str(home), "PATH": os.environ["PATH"]}
+    variables["LIMNOS_MODEL"] = f"scripted:{script}"
+    environment = read_environment(variables)
+
+    async def run() -> None:
+        kernel = local_kernel(load(environment), environment)
+        session = await kernel.open(Open(log.stem.rsplit("-", 1)[-1], cwd=str(folder / "work")))
+        if session.interrupted:
+            session.resume("test")
+        session.send(Send("still there?", "after"))
+        async for event in session.events():
+            if isinstance(event, TurnFinished) and not session.queued() and not session.interrupted:
+                said = fold(read_history(log).events)
+                if "after" in said.client_ids:
+                    break
+        await kernel.close()
+
+    asyncio.run(asyncio.wait_for(run(), DEADLINE_S))
+    return list(read_history(log).events)
+
+
+def check(seed: int, folder: Path) -> None:
+    """One kill, one restart, all promises."""
+    log, said = kill_at(seed, folder)
+    before = read_history(log)
+    written = {event.seq: event.type for event in before.events}
+    for kind, seq in said:
+        if kind not in ("text_delta", "reasoning_delta", "call_progress"):
+            assert written.get(seq) == kind, f"seed {seed}: event {seq} {kind} was shown and is lost"
+    ran = effects(folder)
+    assert not [name for name, times in ran.items() if times > 1], f"seed {seed}: ran twice"
+    events = go_on(folder, log)
+    assert effects(folder) == ran, f"seed {seed}: something ran again after the restart"
+    open_calls = {event.call for event in before.events if isinstance(event, CallStarted)} - {
+        event.call for event in before.events if isinstance(event, CallFinished)
+    }
+    after = {event.call: event.outcome for event in events if isinstance(event, CallFinished)}
+    assert all(after[call] == "unknown" for call in open_calls), f"seed {seed}: {after}"
+    assert all(name in after for name in ran), f"seed {seed}: a call that ran has no result"
+    conversation = fold(events)
+    messages = [message for unit in conversation.units for message in unit.messages()]
+    assert check_pairing(messages).valid, f"seed {seed}: the pairing is broken"
+    assert not conversation.turn_open, f"seed {seed}: a turn has no end"
+    found = verify(log, SystemClock())
+    assert found.divergence is None, f"seed {seed}: {found.divergence}"
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_a_killed_process_loses_nothing_and_repeats_nothing(number: int, tmp_path: Path) -> None:
+    check(SEED + number, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(20, 200))
+def test_two_hundred_kills(number: int, tmp_path: Path) -> None:
+    check(SEED + number, tmp_path)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("number", range(200, 20_000))
+def test_twenty_thousand_kills(number: int, tmp_path: Path) -> None:
+    check(SEED + number, tmp_path)

@@ -1,0 +1,74 @@
+"""A process that runs turns until somebody kills it. Every real run of a tool leaves a line in `effects`.
+
+usage: python -m tests.soak.kernel.victim HOME FOLDER; it prints a line for each event.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+from limnos.agent.settings import load, read_environment
+from limnos.kernel.events import ApprovalAsked, Event
+from limnos.kernel.seams import Answer
+from limnos.service.client import Open, Send, Session
+from limnos.service.local import local_kernel
+
+TURNS = 4
+CALLS = 3
+
+
+def script(folder: Path) -> Path:
+    """Turns of three commands each; every command appends its own name to `effects`."""
+    steps: list[dict[str, object]] = []
+    for turn in range(TURNS):
+        for call in range(CALLS):
+            command = f"echo t{turn}c{call} >> effects; sleep 0.02"
+            steps.append(
+                {
+                    "text": f"working on {turn}.{call} with several words to stream",
+                    "calls": [
+                        {"id": f"t{turn}c{call}", "name": "run_command", "arguments": {"command": command}}
+                    ],
+                    "delay": 0.002,
+                }
+            )
+        steps.append({"text": f"turn {turn} is done and this is its answer", "delay": 0.002})
+    path = folder / "script.json"
+    path.write_text(json.dumps({"steps": steps}))
+    return path
+
+
+async def main(home: str, folder: str) -> None:
+    """Run the turns, approving every command, and tell of each event on stdout."""
+    variables = {
+        "HOME": home,
+        "LIMNOS_HOME": home,
+        "PATH": os.environ["PATH"],
+        "LIMNOS_MODEL": f"scripted:{script(Path(home))}",
+    }
+    environment = read_environment(variables)
+    kernel = local_kernel(load(environment), environment)
+    session = await kernel.open(Open(cwd=folder))
+    print("session", session.id, flush=True)
+    for turn in range(TURNS):
+        session.send(Send(f"task {turn}", f"m{turn}"))
+    finished = 0
+    async for event in session.events():
+        print(event.type, event.seq, flush=True)
+        _approve(session, event)
+        finished += event.type == "turn_finished"
+        if finished == TURNS:
+            break
+    await kernel.close()
+    print("end", flush=True)
+
+
+def _approve(session: Session, event: Event) -> None:
+    if isinstance(event, ApprovalAsked):
+        session.answer(event.approval, Answer("once", source="test"))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2]))
