@@ -1,19 +1,32 @@
-import pytest
+"""Servers that cut the prompt silently are noticed."""
 
-from limnos.providers.usage import truncated_prompt
+import asyncio
+
+from limnos.kernel.messages import user
+from limnos.kernel.model import Request, Usage
+from limnos.providers.openai_compatible import OpenAICompatible, Surroundings
+from limnos.providers.routes import Route
+from limnos.providers.usage import rough_tokens
+from limnos.retrieval.tokens import count
+from limnos.testing.doubles import FixedClock
+from limnos.testing.model_server import ModelServer, text_answer
+
+PROSE = "The lake is warm on top and cold below, and its floor does not move at all. " * 100
 
 
-@pytest.mark.parametrize(
-    ("expected", "reported", "cut"),
-    [
-        (12_000, 4_096, True),
-        (12_000, 11_000, False),
-        (12_000, 8_000, False),
-        (400, 100, False),
-        (12_000, 0, False),
-        (3_000, 2_048, False),
-        (5_000, 2_048, True),
-    ],
-)
-def test_a_prompt_that_a_server_cut_silently_is_seen(expected: int, reported: int, cut: bool) -> None:
-    assert truncated_prompt(expected, reported) is cut
+def test_the_rough_count_stays_below_the_exact_one() -> None:
+    for text in (PROSE, "湖面温暖，湖底寒冷。" * 300, "def f(x):\n    return [x for _ in range(10)]\n" * 100):
+        assert 0.4 * count(text) < rough_tokens(Request((user(text),))) < 1.1 * count(text)
+
+
+def test_usage_says_what_was_sent_beside_what_was_read() -> None:
+    async def ask() -> list[Usage]:
+        async with ModelServer([text_answer("ok")]) as server:
+            model = OpenAICompatible(Route("local", server.url, "m"), Surroundings(FixedClock()))
+            deltas = [delta async for delta in model.stream(Request((user(PROSE),)))]
+            await model.close()
+        return [delta for delta in deltas if isinstance(delta, Usage)]
+
+    [usage] = asyncio.run(ask())
+
+    assert usage.expected_tokens > 1500 > usage.prompt_tokens

@@ -3,14 +3,14 @@
 import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from limnos.egress.client import Client, Reply, Timeouts
 from limnos.egress.errors import BrokenError, EgressError
 from limnos.kernel.errors import ModelBusyError, ModelUnavailableError
-from limnos.kernel.model import Delta, Request
+from limnos.kernel.model import Delta, Request, Usage
 from limnos.kernel.seams import Clock
 from limnos.providers.assemble import ReplyAssembler
 from limnos.providers.body import ReplyBody
@@ -20,6 +20,7 @@ from limnos.providers.refusals import BUSY, is_overflow, network_error, status_e
 from limnos.providers.retry import Backoff, retry_after
 from limnos.providers.routes import Route
 from limnos.providers.text import whole
+from limnos.providers.usage import rough_tokens
 from limnos.retrieval import tokens
 
 Json = dict[str, Any]
@@ -135,6 +136,8 @@ class OpenAICompatible:
         except EgressError as error:
             broken = error.what
         for delta in (*body.close(), *assembler.finish(broken)):
+            if isinstance(delta, Usage):
+                delta = replace(delta, expected_tokens=rough_tokens(request))  # noqa: PLW2901
             yield delta
 
     async def _prepare_retry(self, reply: Reply, attempts: _Attempts) -> None:
