@@ -1,7 +1,7 @@
 """A chain of models: the next one answers when the one before can't."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 from limnos.kernel.errors import ModelError, ModelRefusedError, ModelUnavailableError
 from limnos.kernel.model import Delta, Finish, Model, Request
@@ -49,26 +49,34 @@ class Fallback:
         """
         failures: list[ModelError] = []
         for place, model in enumerate(self._models):
-            if place in self._refused:
-                failures.append(self._refused[place])
-                continue
-            try:
-                async with _opened(model, request) as deltas:
-                    started = False
-                    async for delta in deltas:
-                        if not started and isinstance(delta, Finish) and delta.reason == "error":
-                            failures.append(_only_an_error(model, delta))
-                            break
-                        self._current, started = model, True
-                        yield delta
-                if started:
-                    return
-            except ModelRefusedError as error:
-                self._refused[place] = error
-                failures.append(error)
-            except ModelUnavailableError as error:
-                failures.append(error)
+            started = False
+            async with aclosing(self._begun(place, request, failures)) as deltas:
+                async for delta in deltas:
+                    self._current, started = model, True
+                    yield delta
+            if started:
+                return
         raise self._all_failed(failures)
+
+    async def _begun(self, place: int, request: Request, failures: list[ModelError]) -> AsyncGenerator[Delta]:
+        """The reply of one model; nothing, and one more failure, when it does not begin one."""
+        if place in self._refused:
+            failures.append(self._refused[place])
+            return
+        first = True
+        try:
+            async with _opened(self._models[place], request) as deltas:
+                async for delta in deltas:
+                    if first and isinstance(delta, Finish) and delta.reason == "error":
+                        failures.append(_only_an_error(self._models[place], delta))
+                        return
+                    first = False
+                    yield delta
+        except ModelRefusedError as error:
+            self._refused[place] = error
+            failures.append(error)
+        except ModelUnavailableError as error:
+            failures.append(error)
 
     def _all_failed(self, failures: Sequence[ModelError]) -> ModelError:
         if len(failures) == 1:

@@ -47,6 +47,7 @@ class _Attempts:
     tried: int = 1
     waited_s: float = 0.0
     reconnected: bool = False
+    answered: bool = False
 
 
 class OpenAICompatible:
@@ -92,22 +93,29 @@ class OpenAICompatible:
         `x-api-key`), after a field was refused (once each) and when a kept connection turned out dead.
         """
         attempts = _Attempts()
-        while True:
+        while not attempts.answered:
             await self._bucket.take()
             try:
-                async with self._client.post(self.route.url, self._body(request), self._headers()) as reply:
-                    if 200 <= reply.status < 300:
-                        async with aclosing(self._read(reply, request)) as deltas:
-                            async for delta in deltas:
-                                yield delta
-                        return
-                    await self._prepare_retry(reply, attempts)
+                async with aclosing(self._attempt(request, attempts)) as deltas:
+                    async for delta in deltas:
+                        yield delta
             except BrokenError as error:
                 if attempts.reconnected:
                     raise network_error(self.route, error) from None
                 attempts.reconnected = True
             except EgressError as error:
                 raise network_error(self.route, error) from None
+
+    async def _attempt(self, request: Request, attempts: _Attempts) -> AsyncGenerator[Delta]:
+        """The reply, or nothing when the request is to be sent again."""
+        async with self._client.post(self.route.url, self._body(request), self._headers()) as reply:
+            if not 200 <= reply.status < 300:
+                await self._prepare_retry(reply, attempts)
+                return
+            attempts.answered = True
+            async with aclosing(self._read(reply, request)) as deltas:
+                async for delta in deltas:
+                    yield delta
 
     async def _read(self, reply: Reply, request: Request) -> AsyncGenerator[Delta]:
         if reply.headers.get("content-type", "").lower().startswith("text/html"):
