@@ -12,7 +12,7 @@ import sys
 import termios
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fcntl import ioctl
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,6 @@ class Tty:
     output: str = ""
     _seen: int = 0
     _ended: bool = False
-    code: int | None = field(default=None)
 
     @classmethod
     def start(
@@ -113,25 +112,24 @@ class Tty:
         _resize(self.descriptor, columns, rows)
 
     def wait_for(self, wanted: str, seconds: float = DEADLINE_SECONDS) -> str:
-        """Read until `wanted` stands in the output that no earlier call has passed; all of that output."""
+        """Read until `wanted` stands behind what earlier calls have passed; the output up to its end."""
         deadline = time.monotonic() + seconds
         while True:
-            fresh = strip(self.output[self._seen :])
-            if wanted in fresh:
-                self._seen = len(self.output)
-                return fresh
+            shown = strip(self.output)
+            place = shown.find(wanted, self._seen)
+            if place >= 0:
+                begin, self._seen = self._seen, place + len(wanted)
+                return shown[begin : self._seen]
             left = deadline - time.monotonic()
             if left <= 0 or not self._read(left):
-                raise AssertionError(f"{wanted!r} did not come; there is:\n{fresh}")
+                raise AssertionError(f"{wanted!r} did not come; there is:\n{shown[self._seen :]}")
 
     def read_for(self, seconds: float) -> str:
-        """Everything that comes within `seconds`."""
+        """Everything that is there after `seconds`, and that no `wait_for` has passed."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0 and not self._ended:
             self._read(left)
-        fresh = strip(self.output[self._seen :])
-        self._seen = len(self.output)
-        return fresh
+        return strip(self.output)[self._seen :]
 
     def end(self, seconds: float = DEADLINE_SECONDS) -> int:
         """Wait for the end of the program; its exit code as a shell would give it."""
@@ -164,8 +162,8 @@ class Tty:
 
 
 def strip(output: str) -> str:
-    """Terminal output without its sequences."""
-    return _CSI.sub("", output)
+    """Terminal output without its sequences; the terminal adds a return to each line end."""
+    return _CSI.sub("", output).replace("\r\r\n", "\r\n")
 
 
 def _resize(descriptor: int, columns: int, rows: int) -> None:

@@ -7,7 +7,7 @@ from limnos.frontends.cli.screen import Live, Screen, Size
 from limnos.frontends.cli.spans import line
 from tests.frontends.cli.glass import Glass
 
-WORDS = st.text("ab中", min_size=0, max_size=20)
+WORDS = st.text("ab中", min_size=0, max_size=14)
 STEPS = st.lists(st.tuples(st.lists(WORDS, max_size=3), st.lists(WORDS, min_size=1, max_size=6)), max_size=12)
 
 

@@ -54,8 +54,8 @@ def test_a_turn_reads_as_in_the_design() -> None:
         text="\n".join(["collecting"] * 210 + ["tests/cli/test_run.py:41: AssertionError", "bye"]),
         error={"reason": "failed", "detail": "exit status 2", "hint": ""},
     )  # fmt: skip
-    answer = "The build fails because two files define the same fixture, and the second one "
-    answer += "is found first."
+    answer = "The build fails because two files define the same fixture, "
+    answer += "and the second one is found first."
     assert _shown([BEGIN, *reads, *make, TextDelta(text=answer), StepFinished(text=answer, step=2), END]) == [
         "› why does the build fail",
         "✓ read_file  3 files in tests: conftest.py, cli/conftest.py, cli/test_run.py",
@@ -68,9 +68,14 @@ def test_a_turn_reads_as_in_the_design() -> None:
 
 
 def test_text_that_did_not_stream_is_shown_once() -> None:
-    events = [BEGIN, ReplyFinished(text="Let me look.", step=1),
-              *_call("c1", "run_command", {"command": "ls"}, ms=200, exit=0, summary="exit 0"),
-              StepFinished(text="Let me look.", calls=["c1"], step=1), StepFinished(text="Done.", step=2), END]  # fmt: skip
+    events = [
+        BEGIN,
+        ReplyFinished(text="Let me look.", step=1),
+        *_call("c1", "run_command", {"command": "ls"}, ms=200, exit=0, summary="exit 0"),
+        StepFinished(text="Let me look.", calls=["c1"], step=1),
+        StepFinished(text="Done.", step=2),
+        END,
+    ]
     assert _shown(events) == [
         "› why does the build fail", "", "  Let me look.", "", "✓ run_command  ls  0.2 s", "", "  Done.",
     ]  # fmt: skip
@@ -173,7 +178,7 @@ def test_the_meter_warns_from_eighty_percent_on() -> None:
     transcript.apply(BEGIN)
     transcript.apply(ContextChanged(reason="assembled", used=5100, budget=12_083, reserve=1024))
     (row,) = text([transcript.meter.row(look())])
-    assert row == "ask  qwen2.5-coder-…  window 5.1k of 12.1k, 42 %, reserve 1k  next 5.1k tokens, free"
-    assert text([transcript.meter.row(look(40))]) == ["ask  qwen2.5-cod…  42 %  next 5.1k, free"]
+    assert row == "ask  qwen2…1.5b  window 5.1k of 12.1k, 42 %, reserve 1k  next 5.1k tokens, free"
+    assert text([transcript.meter.row(look(40))]) == ["ask  qwen2…-1.5b  42 %  next 5.1k, free"]
     transcript.apply(ContextChanged(reason="assembled", used=11_000, budget=12_083, reserve=1024))
     assert text([transcript.meter.row(look())])[0].startswith("? ask")

@@ -91,7 +91,7 @@ def wrap(spans: Line, cells: int, hanging: str = "") -> list[Line]:
     row: list[_Atom] = []
     room, used = max(2, cells), 0
     for atom in _atoms(spans):
-        if used + atom.cells > room and row and not atom.text.isspace():
+        while used + atom.cells > room and row and not atom.text.isspace():
             place = _break_place(row, atom)
             rows.append(row[:place])
             row = row[place:]

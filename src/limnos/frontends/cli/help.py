@@ -6,7 +6,7 @@ from typing import Any
 
 from limnos.frontends.cli.table import COMMANDS, PROGRAM, Command
 
-_WIDTH = 79
+_WIDTH = 80
 
 _TOPICS = {
     "guide": """\
@@ -103,7 +103,7 @@ def _examples(command: Command, name: str = "") -> Iterator[str]:
 
 
 def _row(left: str, right: str, column: int) -> list[str]:
-    first, *more = textwrap.wrap(right, _WIDTH - column - 2) or [""]
+    first, *more = textwrap.wrap(right, _WIDTH - 1 - column - 2) or [""]
     return [f"  {left:<{column}}{first}".rstrip(), *(f"  {'':<{column}}{text}" for text in more)]
 
 

@@ -141,7 +141,8 @@ def _parse(found: Words, console: Console) -> Any:
     name = " ".join(filter(None, (PROGRAM, found.command.name, found.name)))
     parser = _parser(found.function)
     try:
-        return parser.main(list(found.rest), prog_name=name, standalone_mode=False, obj=console)
+        with parser.make_context(name, list(found.rest), obj=console) as context:
+            return parser.invoke(context)
     except lazy.typer.Exit as stop:
         return stop.exit_code
     except lazy.typer.Abort:

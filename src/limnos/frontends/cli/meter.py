@@ -62,7 +62,7 @@ class Meter:
         before = f"{look.signs.ask} {self.mode}  " if warns else f"{self.mode}  "
         name = one_line(self.model.rsplit("/", 1)[-1]) or "no model yet"
         room = max(_LEAST_NAME, look.cells - width(before) - width(figures))
-        text = before + cut(name, room, look.signs.cut) + figures
+        text = before + _shortened(name, room, look.signs.cut) + figures
         return look.cut(line(Span(text, "warn" if warns else "dim")))
 
     def _price(self) -> str:
@@ -74,3 +74,11 @@ class Meter:
             return money(self.cost, self.currency)
         estimate = paid * self.used / self.prompt
         return f"about {estimate.quantize(Decimal('0.0001')).normalize():f} {self.currency}"
+
+
+def _shortened(name: str, cells: int, gap: str) -> str:
+    """The name with its middle left out: the end tells models of a family apart."""
+    if width(name) <= cells:
+        return name
+    tail = name[-((cells - len(gap)) // 2) :]
+    return cut(name, cells - width(tail), gap) + tail

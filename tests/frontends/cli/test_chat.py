@@ -1,0 +1,253 @@
+"""The chat on a real pseudo-terminal: keys, queue, questions, stops."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.frontends.cli.support import Tty, script
+
+WRITE = {"calls": [{"name": "run_command", "arguments": {"command": "echo made > made.txt"}}]}
+SLOW_TEXT = {"text": "word " * 200, "delay": 0.05}
+
+
+def _start(folder: Path, *steps: dict[str, object], **options: Any) -> Tty:
+    chat = Tty.start(folder, LIMNOS_MODEL=script(folder, *steps), **options)
+    chat.wait_for("›")
+    return chat
+
+
+def _leave(chat: Tty) -> None:
+    chat.send("\x04")
+    chat.wait_for("kept  next: limnos open")
+    assert chat.end() == 0
+
+
+def test_a_message_is_answered_in_column_3(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "Hello **there**."})
+    chat.send("hi\r")
+    chat.wait_for("› hi")
+    chat.wait_for("\r\n  Hello there.")
+    _leave(chat)
+
+
+def test_the_cooked_mode_is_back_after_the_chat(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "x"})
+    assert "\x1b[?2004h" in chat.output
+    _leave(chat)
+    assert chat.output.rindex("\x1b[?2004l") > chat.output.rindex("\x1b[?2004h")
+    assert chat.output.rindex("\x1b[?25h") > chat.output.rfind("\x1b[?25l")
+
+
+def test_enter_while_it_works_queues_and_up_takes_the_line_back(tmp_path: Path) -> None:
+    chat = _start(tmp_path, SLOW_TEXT)
+    chat.send("first\r")
+    chat.wait_for("word")
+    chat.send("also this\r")
+    chat.wait_for("› queued 1  also this")
+    chat.send("\x1b[A")
+    chat.send("!\x03\x03")
+    chat.wait_for("stopping")
+    chat.end()
+
+
+def test_a_queued_line_is_sent_when_the_turn_ends(tmp_path: Path) -> None:
+    chat = _start(
+        tmp_path,
+        {"text": "one two three four five", "delay": 0.1},
+        {"text": "second answer", "expect": ["also this"]},
+    )
+    chat.send("first\r")
+    chat.wait_for("one")
+    chat.send("also this\r")
+    chat.wait_for("second answer")
+    _leave(chat)
+
+
+def test_alt_enter_injects_into_the_running_turn(tmp_path: Path) -> None:
+    steps = (
+        {**WRITE, "text": "one two three four", "delay": 0.1},
+        {"text": "heard", "expect": ["use staging"]},
+    )
+    chat = _start(tmp_path, *steps)
+    chat.send("first\r")
+    chat.wait_for("one")
+    chat.send("use staging\x1b\r")
+    chat.wait_for("? n no   y once")
+    chat.read_for(0.6)
+    chat.send("\x1bn")
+    chat.wait_for("› now: use staging")
+    chat.wait_for("heard")
+    _leave(chat)
+
+
+@pytest.mark.parametrize("key", ["\x1b", "\x03"])
+def test_escape_and_ctrl_c_stop_the_turn_at_once(tmp_path: Path, key: str) -> None:
+    chat = _start(tmp_path, SLOW_TEXT)
+    chat.send("go\r")
+    chat.wait_for("word")
+    chat.send(key)
+    chat.wait_for("stopping; Ctrl-C again ends it without clean-up", seconds=0.5)
+    chat.wait_for("stopped after step")
+    _leave(chat)
+
+
+def test_an_arrow_that_arrives_in_two_pieces_stops_nothing(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "one two three four five", "delay": 0.1})
+    chat.send("go\r")
+    chat.wait_for("one")
+    chat.send("\x1b")
+    chat.read_for(0.01)
+    chat.send("[D")
+    chat.wait_for("five")
+    assert "stopping" not in chat.output
+    _leave(chat)
+
+
+def test_a_letter_and_enter_on_an_empty_line_answer(tmp_path: Path) -> None:
+    chat = _start(tmp_path, WRITE, {"text": "done now"})
+    chat.send("go\r")
+    chat.wait_for("? n no   y once")
+    chat.read_for(0.6)
+    chat.send("y")
+    chat.wait_for("? Enter: allow once")
+    chat.send("\r")
+    chat.wait_for("✓ allowed by you, once")
+    chat.wait_for("done now")
+    assert (tmp_path / "work" / "made.txt").exists()
+    _leave(chat)
+
+
+def test_a_half_typed_line_is_kept_and_never_an_answer(tmp_path: Path) -> None:
+    steps = (
+        {**WRITE, "text": "one two three four", "delay": 0.1},
+        {"text": "first end"},
+        {"text": "second end"},
+    )
+    chat = _start(tmp_path, *steps)
+    chat.send("go\r")
+    chat.wait_for("one")
+    chat.send("y")
+    chat.wait_for("? Enter queues your line   Alt-N no   Alt-Y once   Ctrl-U first to answer")
+    chat.read_for(0.6)
+    chat.send("\r")
+    chat.read_for(0.3)
+    assert not (tmp_path / "work" / "made.txt").exists()
+    chat.send("\x1bn")
+    chat.wait_for("- denied by you")
+    chat.wait_for("› y")
+    chat.wait_for("second end")
+    _leave(chat)
+
+
+def test_alt_y_answers_in_the_middle_of_typing_and_the_line_stays(tmp_path: Path) -> None:
+    chat = _start(tmp_path, WRITE, {"text": "done now"})
+    chat.send("go\r")
+    chat.wait_for("? n no   y once")
+    chat.send("half typed")
+    chat.read_for(0.6)
+    chat.send("\x1by")
+    chat.wait_for("✓ allowed by you, once")
+    chat.wait_for("› half typed")
+    chat.wait_for("done now")
+    chat.send("\x15")
+    _leave(chat)
+
+
+def test_alt_keys_wait_until_the_question_could_be_read(tmp_path: Path) -> None:
+    chat = _start(tmp_path, WRITE, {"text": "done now"})
+    chat.send("go\r")
+    chat.wait_for("? n no   y once")
+    chat.send("\x1by")
+    chat.read_for(0.6)
+    assert not (tmp_path / "work" / "made.txt").exists()
+    chat.send("\x1by")
+    chat.wait_for("✓ allowed by you, once")
+    chat.wait_for("done now")
+    _leave(chat)
+
+
+def test_a_paste_never_submits_and_is_sent_whole(tmp_path: Path) -> None:
+    pasted = "\r\n".join(f"line {n}" for n in range(2000))
+    chat = _start(tmp_path, {"text": "got it", "expect": ["line 0\nline 1\n", "line 1999"]})
+    chat.send("\x1b[200~" + pasted[:9000])
+    chat.send(pasted[9000:] + "\x1b[201~")
+    chat.wait_for("› [pasted 2,000 lines]")
+    chat.send("\r")
+    chat.wait_for("got it")
+    _leave(chat)
+
+
+def test_lines_are_made_with_ctrl_j_and_with_a_backslash(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "got it", "expect": ["one\ntwo\nthree"]})
+    chat.send("one\ntwo\\\rthree\r")
+    chat.wait_for("got it")
+    _leave(chat)
+
+
+def test_unknown_sequences_are_neither_typed_nor_taken_as_escape(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "got it", "expect": ["ab"]})
+    chat.send("a\x1b[13;5u\x1b]11;rgb:0000/0000/0000\x07b\r")
+    chat.wait_for("› ab\r\n")
+    chat.wait_for("got it")
+    _leave(chat)
+
+
+def test_text_of_the_model_cannot_send_sequences(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "x\x1b]52;c;cm0gLXJmIHg=\x07y \x1b[2Jz"})
+    chat.send("go\r")
+    chat.wait_for("x\\x1b]52;c;cm0gLXJmIHg=\\x07y \\x1b[2Jz")
+    assert "\x1b]52" not in chat.output
+    assert "\x1b[2J" not in chat.output
+    _leave(chat)
+
+
+def test_copy_puts_the_source_on_the_clipboard(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "**bold**"})
+    chat.send("go\r")
+    chat.wait_for("  bold")
+    chat.read_for(0.2)
+    chat.send("/copy\r")
+    chat.wait_for("✓ copied answer 1, 8 characters of source")
+    assert "\x1b]52;c;Kipib2xkKio=\x07" in chat.output
+    _leave(chat)
+
+
+def test_slash_commands_say_what_they_do_and_unknown_ones_are_no_message(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "never asked"})
+    chat.send("/help\r")
+    chat.wait_for("/continue")
+    chat.send("/hlep\r")
+    chat.wait_for("error: no command `/hlep`")
+    chat.send("/drop 4\r")
+    chat.wait_for("nothing is queued at 4")
+    chat.send("/sessions\r")
+    chat.wait_for("next: limnos open ID")
+    chat.send("/quit\r")
+    assert chat.end() == 0
+    assert "never asked" not in chat.output
+
+
+def test_an_opened_session_shows_what_was_said(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "the old answer"})
+    chat.send("the old question\r")
+    chat.wait_for("the old answer")
+    chat.send("\x04")
+    opened = chat.wait_for("kept  next: limnos open ") + chat.read_for(1)
+    identity = opened.rsplit("limnos open ", 1)[1].split()[0]
+    again = Tty.start(tmp_path, "open", identity, LIMNOS_MODEL=script(tmp_path, {"text": "new"}))
+    again.wait_for("› the old question")
+    again.wait_for("the old answer")
+    _leave(again)
+
+
+def test_no_row_is_wider_than_a_narrow_terminal(tmp_path: Path) -> None:
+    chat = _start(
+        tmp_path,
+        {"text": "A long answer of many words, 中文字符也在其中，而且很长很长。"},
+        columns=40,
+        rows=20,
+    )
+    chat.send("a question that is longer than the narrow terminal is wide\r")
+    chat.wait_for("很长。")
+    _leave(chat)

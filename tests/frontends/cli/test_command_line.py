@@ -1,0 +1,350 @@
+"""The command line, each rule a test."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from limnos.frontends.cli.table import COMMANDS
+from tests.frontends.cli.support import environment, limnos, script, work_folder
+
+SAYS_HELLO = {"text": "Hello **there**.\n\n- one"}
+HELP = """\
+limnos: an agent you can leave running
+
+  limnos                            chat in this folder
+  limnos run "make the tests pass"
+  git diff | limnos run "review this" -
+
+Work      run  open  sessions  replay  export  rename  fork
+Trust     config  secrets  doctor
+Grow      model
+Service   status  completion
+
+  --json   events or records, one a line     --accessible  nothing is redrawn
+  --plain  no columns    --no-color          --no-input    never ask
+  --debug  show the traceback of an error    --version
+limnos help COMMAND; limnos help guide: the guide, and where to report
+"""
+RUN_HELP = """\
+limnos run TASK: one task, one answer, then it ends
+
+  limnos run "Which file here is the largest?"
+  cat build.log | limnos run "why did this fail" -
+
+  TASK           what to do; - reads more from stdin
+  --json         every event, one a line; the last is turn_finished
+  --mode MODE    ask (default), auto, yolo; see limnos help modes
+  --model NAME   for this run only
+  --steps N      at most N steps (25)
+  --max-cost X   stop at this cost (none)
+  --continue ID  go on with a session
+  --trust        trust this folder, for this run
+  --yes          yes to fetching the model when it is missing
+exit: 0 done, 1 failed, 2 usage, 3 limit, 4 denied or nobody to ask, 130 stopped
+"""
+
+
+def test_the_first_help_is_one_screen_and_golden(tmp_path: Path) -> None:
+    assert limnos(tmp_path, "--help").stdout == HELP
+
+
+def test_a_command_explains_itself_with_examples_first(tmp_path: Path) -> None:
+    assert limnos(tmp_path, "run", "--help").stdout == RUN_HELP
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_anywhere_wins_and_fits_a_screen(tmp_path: Path, name: str) -> None:
+    asked = limnos(tmp_path, name, "-h")
+    assert asked.stdout == limnos(tmp_path, "help", name).stdout
+    assert asked.returncode == 0
+    assert asked.stdout.startswith(f"limnos {name}")
+    rows = asked.stdout.split("\n")
+    assert len(rows) <= 24
+    assert all(len(row) <= 80 and row == row.rstrip() for row in rows)
+
+
+def test_help_needs_neither_the_parser_nor_the_event_loop(tmp_path: Path) -> None:
+    code = "import sys\nfrom limnos.__main__ import main\nsys.argv = ['limnos', '--help']\n"
+    code += "try: main()\nexcept SystemExit: pass\n"
+    code += (
+        "print(sorted({'typer', 'asyncio', 'dataclasses', 'prompt_toolkit', 'httpx2'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(tmp_path), check=True
+    )
+    assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fix"),
+    [
+        (["sesions"], "limnos sessions"),
+        (["sess"], "limnos sessions"),
+        (["sessions", "--jsno"], "limnos sessions --json"),
+        (["sessions", "--js"], "limnos sessions --json"),
+        (["model", "lst"], "limnos model list"),
+        (["run"], 'limnos run "Which file here is the largest?"'),
+        (["run", "x", "--steps", "many"], "limnos help run"),
+        (["open"], "limnos help open"),
+        (["config", "get", "stps"], None),
+        (["--nonsense"], "limnos --help"),
+    ],
+)
+def test_a_wrong_word_is_exit_2_with_a_fix_and_nothing_on_stdout(
+    tmp_path: Path, arguments: list[str], fix: str | None
+) -> None:
+    done = limnos(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    first, last = done.stderr.strip().split("\n")
+    assert first.startswith("error: ")
+    assert last.startswith("fix: ")
+    assert fix is None or last == f"fix: {fix}"
+
+
+def test_the_answer_is_exact_on_stdout_and_nothing_else_is(tmp_path: Path) -> None:
+    done = limnos(tmp_path, "run", "hi", LIMNOS_MODEL=script(tmp_path, SAYS_HELLO))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Hello **there**.\n\n- one\n", "")
+
+
+def test_json_is_one_event_a_line_and_ends_with_the_reason(tmp_path: Path) -> None:
+    done = limnos(tmp_path, "run", "hi", "--json", LIMNOS_MODEL=script(tmp_path, SAYS_HELLO))
+    events = [json.loads(row) for row in done.stdout.splitlines()]
+    assert all(event["v"] == 1 for event in events)
+    assert events[0]["type"] == "turn_started"
+    assert events[-1]["type"] == "turn_finished"
+    assert (events[-1]["reason"], events[-1]["exit"]) == ("done", 0)
+
+
+def test_json_ends_with_a_terminal_event_also_when_no_turn_began(tmp_path: Path) -> None:
+    done = limnos(tmp_path, "run", "hi", "--json", LIMNOS_MODEL="scripted:/nowhere.json")
+    (row,) = done.stdout.splitlines()
+    assert json.loads(row)["type"] == "turn_finished"
+    assert json.loads(row)["exit"] == done.returncode != 0
+    assert done.stderr.strip().split("\n")[-1].startswith("fix: ")
+
+
+def test_every_list_has_records_for_programs(tmp_path: Path) -> None:
+    model = script(tmp_path, SAYS_HELLO)
+    limnos(tmp_path, "run", "title of it", LIMNOS_MODEL=model)
+    for arguments in (
+        ["sessions"],
+        ["model", "list"],
+        ["config", "list"],
+        ["doctor"],
+        ["status"],
+        ["secrets", "list"],
+    ):
+        done = limnos(tmp_path, *arguments, "--json", LIMNOS_MODEL=model)
+        assert all(isinstance(json.loads(row), dict) for row in done.stdout.splitlines()), arguments
+    identity, state, time, persona, title = limnos(tmp_path, "sessions").stdout.rstrip("\n").split("\t")
+    assert (state, persona, title) == ("done", "default", "title of it")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time)
+    assert identity.isalnum()
+
+
+def test_piped_output_has_no_escapes_no_boxes_and_no_blanks_at_the_end(tmp_path: Path) -> None:
+    model = script(tmp_path, SAYS_HELLO)
+    for arguments in (
+        ["--help"],
+        ["sessions"],
+        ["model", "list"],
+        ["config", "list"],
+        ["doctor"],
+        ["run", "x"],
+    ):
+        done = limnos(tmp_path, *arguments, LIMNOS_MODEL=model)
+        for row in (done.stdout + done.stderr).split("\n"):
+            assert not re.search(r"[\x1b\r╭│─]|\s$", row), arguments
+
+
+def test_a_closed_pipe_is_not_a_failure(tmp_path: Path) -> None:
+    for arguments in ("config list", "--help"):
+        command = f"{sys.executable} -m limnos {arguments} | head -1 >/dev/null; echo ${{PIPESTATUS[0]}}"
+        done = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, env=environment(tmp_path), check=True
+        )
+        assert done.stdout.strip() in ("0", "141")
+        assert done.stderr == ""
+
+
+def test_a_reader_that_is_gone_before_the_end_is_141(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "limnos", "config", "list"],
+        stdout=writer, stderr=subprocess.PIPE, env=environment(tmp_path), check=False,
+    )  # fmt: skip
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    "variables", [{"PYTHONIOENCODING": "cp1252"}, {"LC_ALL": "C"}, {"PYTHONIOENCODING": "cp936"}]
+)
+def test_no_encoding_makes_it_crash(tmp_path: Path, variables: dict[str, str]) -> None:
+    model = script(tmp_path, {"text": "构建失败 🌍"})
+    for arguments in (["--help"], ["run", "为什么"], ["sessions"], ["doctor"], ["config", "get", "模型"]):
+        done = limnos(tmp_path, *arguments, LIMNOS_MODEL=model, **variables)
+        assert "Traceback" not in done.stderr
+        assert "made a mistake" not in done.stderr
+
+
+def test_a_task_comes_from_stdin_with_a_dash(tmp_path: Path) -> None:
+    model = script(tmp_path, {"text": "ok", "expect": ["review this", "+ a line"]})
+    assert (
+        limnos(tmp_path, "run", "review this", "-", given="+ a line\n", LIMNOS_MODEL=model).stdout == "ok\n"
+    )
+    model = script(tmp_path, {"text": "ok", "expect": ["only stdin"]})
+    assert limnos(tmp_path, "run", "-", given="only stdin\n", LIMNOS_MODEL=model).returncode == 0
+
+
+def test_without_a_terminal_nothing_is_asked_and_the_exit_code_says_so(tmp_path: Path) -> None:
+    push = {"calls": [{"name": "run_command", "arguments": {"command": "git push origin main"}}]}
+    model = script(tmp_path, push, {"text": "I did not publish."})
+    done = limnos(tmp_path, "run", "Publish the docs", LIMNOS_MODEL=model)
+    assert done.returncode == 4
+    assert done.stdout == "I did not publish.\n"
+    rows = done.stderr.strip().split("\n")
+    assert rows[0].startswith("- run_command  git push origin main  denied")
+    assert rows[-2].startswith("error: 1 call was denied")
+    assert rows[-1].startswith("fix: ")
+
+
+def test_nothing_is_fetched_without_a_yes(tmp_path: Path) -> None:
+    for arguments in (["run", "hi"], ["run", "hi", "--no-input"], []):
+        done = limnos(tmp_path, *arguments, XDG_CACHE_HOME=str(tmp_path / "cache"))
+        assert done.returncode == 2
+        assert "limnos model get qwen2.5-coder-1.5b" in done.stderr.strip().split("\n")[-1]
+        assert not (tmp_path / "cache").exists()
+
+
+def test_a_limit_is_exit_3_with_the_command_that_goes_on(tmp_path: Path) -> None:
+    step = {"calls": [{"name": "list_dir", "arguments": {"path": "."}}]}
+    done = limnos(
+        tmp_path,
+        "run",
+        "x",
+        "--steps",
+        "1",
+        LIMNOS_MODEL=script(tmp_path, step, {"text": "partly"}, {"text": "x"}),
+    )
+    assert done.returncode == 3
+    assert done.stderr.strip().split("\n")[-1].startswith("fix: ")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_closes_the_turn_and_keeps_the_session(tmp_path: Path, number: signal.Signals) -> None:
+    slow = {"text": "word " * 5000, "delay": 0.02}
+    child = subprocess.Popen(
+        [sys.executable, "-m", "limnos", "run", "x", "--json"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment(tmp_path, LIMNOS_MODEL=script(tmp_path, slow)), cwd=work_folder(tmp_path),
+    )  # fmt: skip
+    assert child.stdout
+    for row in child.stdout:
+        if json.loads(row)["type"] == "text_delta":
+            break
+    child.send_signal(number)
+    out, err = child.communicate(timeout=30)
+    events = [json.loads(row) for row in out.splitlines()]
+    stopped = number is signal.SIGINT
+    assert child.returncode == (130 if stopped else 143)
+    assert events[-1]["reason"] == ("stopped" if stopped else "terminated")
+    said = "stopped by you" if stopped else "terminated"
+    assert re.fullmatch(rf"{said}; turn closed, session \w+ kept", err.strip().split("\n")[-1])
+
+
+def test_settings_are_set_explained_and_unset_with_the_next_command(tmp_path: Path) -> None:
+    done = limnos(tmp_path, "config", "set", "steps", "40")
+    assert done.stderr == "✓ steps = 40  next: limnos config --explain steps\n"
+    assert limnos(tmp_path, "config", "get", "steps").stdout == "40\n"
+    assert limnos(tmp_path, "config", "--explain", "steps").stdout == (
+        "steps = 40   from ~/home/config.toml\n"
+        "  not set   flag, LIMNOS_STEPS, .limnos/config.toml, /etc/limnos/config.toml\n"
+        "  hidden    default: says 25\n"
+    )
+    overridden = limnos(tmp_path, "config", "--explain", "steps", LIMNOS_STEPS="7").stdout
+    assert overridden.startswith("steps = 7   from LIMNOS_STEPS\n")
+    assert limnos(tmp_path, "config", "unset", "steps").returncode == 0
+    assert limnos(tmp_path, "config", "get", "steps").stdout == "25\n"
+
+
+def test_a_secret_comes_from_stdin_or_a_file_and_is_never_shown(tmp_path: Path) -> None:
+    value = "sk-" + "a1b2" * 8
+    done = limnos(tmp_path, "secrets", "set", "openai", given=value + "\n")
+    assert done.returncode == 0
+    (tmp_path / "key").write_text(value)
+    assert limnos(tmp_path, "secrets", "set", "other", "--key-file", str(tmp_path / "key")).returncode == 0
+    listed = limnos(tmp_path, "secrets", "list")
+    assert listed.stdout == "a1b2\topenai\na1b2\tother\n"
+    assert value not in done.stdout + done.stderr + listed.stderr
+    assert (tmp_path / "home" / "secrets.toml").stat().st_mode & 0o777 == 0o600
+    assert limnos(tmp_path, "secrets", "set", "openai", value).returncode == 2
+
+
+def test_sessions_are_renamed_forked_exported_and_replayed(tmp_path: Path) -> None:
+    model = script(tmp_path, SAYS_HELLO)
+    limnos(tmp_path, "run", "hi", LIMNOS_MODEL=model)
+    identity = limnos(tmp_path, "sessions").stdout.split("\t")[0]
+    renamed = limnos(tmp_path, "rename", identity, "better title")
+    assert renamed.stderr == f"✓ {identity} is now: better title  next: limnos open {identity}\n"
+    fork = limnos(tmp_path, "fork", identity).stdout.strip()
+    assert {row.split("\t")[0] for row in limnos(tmp_path, "sessions").stdout.splitlines()} == {
+        identity,
+        fork,
+    }
+    assert "Hello **there**." in limnos(tmp_path, "export", identity).stdout
+    assert json.loads(limnos(tmp_path, "export", identity, "--format", "openai").stdout)
+    played = limnos(tmp_path, "replay", identity)
+    assert "1 turn" in played.stderr
+    assert "Hello there." in played.stdout
+    verified = limnos(tmp_path, "replay", identity, "--verify")
+    assert verified.returncode == 0
+    assert "no divergence" in verified.stdout
+    assert limnos(tmp_path, "open", "nosuch", LIMNOS_MODEL=model).returncode == 2
+
+
+def test_an_unknown_error_is_two_lines_and_its_traceback_lies_in_the_log(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "personas").write_text("a file where a folder belongs")
+    done = limnos(tmp_path, "run", "x", LIMNOS_MODEL=script(tmp_path, SAYS_HELLO))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().split("\n")) == 2
+
+
+def test_a_read_only_home_is_tolerated_by_what_only_reads(tmp_path: Path) -> None:
+    missing = str(tmp_path / "nowhere" / "home")
+    for arguments in (["sessions"], ["config", "list"], ["model", "list"], ["status"]):
+        assert limnos(tmp_path, *arguments, LIMNOS_HOME=missing).returncode == 0
+    assert not Path(missing).exists()
+
+
+def test_completion_knows_every_command(tmp_path: Path) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        made = limnos(tmp_path, "completion", shell).stdout
+        assert all(name in made for name in COMMANDS)
+    assert limnos(tmp_path, "completion", "tcsh").returncode == 2
+    checked = subprocess.run(
+        ["bash", "-n"],
+        input=limnos(tmp_path, "completion", "bash").stdout,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0
+
+
+def test_doctor_fails_with_a_fix_when_the_model_is_missing(tmp_path: Path) -> None:
+    done = limnos(tmp_path, "doctor", "--json", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    found = {record["check"]: record for record in map(json.loads, done.stdout.splitlines())}
+    assert done.returncode == 1
+    assert found["model"]["fix"] == "limnos model get qwen2.5-coder-1.5b"
+    assert all(record["fix"] for record in found.values() if record["state"] in ("failed", "ask"))

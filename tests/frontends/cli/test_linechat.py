@@ -1,0 +1,50 @@
+"""Chats where nothing is redrawn: screen readers, dumb terminals, pipes."""
+
+import re
+from pathlib import Path
+
+from tests.frontends.cli.support import Tty, limnos, script
+
+WRITE = {"calls": [{"name": "run_command", "arguments": {"command": "echo made > made.txt"}}]}
+
+
+def test_accessible_mode_announces_itself_and_moves_no_cursor(tmp_path: Path) -> None:
+    chat = Tty.start(
+        tmp_path, ACCESSIBLE="1", LIMNOS_MODEL=script(tmp_path, WRITE, {"text": "I did not push.\nReally."})
+    )
+    assert chat.wait_for("you: ").startswith(
+        "limnos, accessible mode: plain lines, nothing is redrawn. Type /help."
+    )
+    chat.send("push the docs\n")
+    chat.wait_for("limnos: working.")
+    chat.wait_for("question: run_command asks")
+    chat.wait_for("1 no. 2 once. 4 edit. 5 no with a reason. 6 show all.")
+    chat.read_for(0.6)
+    chat.send("1\n")
+    chat.wait_for("limnos: you answered no.")
+    chat.wait_for("limnos: I did not push.\r\n  Really.")
+    chat.send("/quit\n")
+    assert chat.end() == 0
+    assert not re.search(r"\x1b\[[0-9;]*[A-HJKf]", chat.output)
+
+
+def test_a_dumb_terminal_gets_whole_lines(tmp_path: Path) -> None:
+    chat = Tty.start(tmp_path, TERM="dumb", LIMNOS_MODEL=script(tmp_path, WRITE, {"text": "done now"}))
+    chat.wait_for("› ")
+    chat.send("go\n")
+    chat.wait_for("? n no   y once")
+    chat.read_for(0.6)
+    chat.send("y\n")
+    chat.wait_for("✓ allowed by you, once")
+    chat.wait_for("\r\n  done now")
+    chat.send("\x04")
+    assert chat.end() == 0
+    assert "\x1b" not in chat.output
+
+
+def test_a_pipe_is_answered_line_by_line_and_then_it_ends(tmp_path: Path) -> None:
+    model = script(tmp_path, {"text": "one", "expect": ["first"]}, {"text": "two", "expect": ["second"]})
+    done = limnos(tmp_path, given="first\nsecond\n", LIMNOS_MODEL=model)
+    assert done.returncode == 0
+    assert done.stdout == "  one\n  two\n"
+    assert "\x1b" not in done.stdout + done.stderr

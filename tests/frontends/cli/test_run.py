@@ -1,0 +1,75 @@
+"""`limnos run` on a terminal."""
+
+from pathlib import Path
+
+from tests.frontends.cli.support import Tty, script
+
+WRITE = {"calls": [{"name": "run_command", "arguments": {"command": "echo made > made.txt"}}]}
+SLOW = {"calls": [{"name": "run_command", "arguments": {"command": "echo begun; sleep 60"}}]}
+ANSWER = {"text": "The largest file is `film.mp4`, 214 MB."}
+
+
+def _start(folder: Path, *steps: dict[str, object], **variables: str) -> Tty:
+    return Tty.start(folder, "run", "Which file?", LIMNOS_MODEL=script(folder, *steps), **variables)
+
+
+def test_the_answer_stands_in_column_3_and_a_summary_follows(tmp_path: Path) -> None:
+    run = _start(tmp_path, ANSWER)
+    shown = run.wait_for("tokens, free")
+    assert "\n  The largest file is `film.mp4`, 214 MB." in f"\n{shown}"
+    assert "✓ done in" in shown
+    assert run.end() == 0
+
+
+def test_a_letter_and_enter_answer_the_question(tmp_path: Path) -> None:
+    run = _start(tmp_path, WRITE, ANSWER)
+    run.wait_for("? n no   y once")
+    run.read_for(0.6)
+    run.send("y\n")
+    run.wait_for("✓ allowed by you, once")
+    run.wait_for("tokens, free")
+    assert run.end() == 0
+    assert (tmp_path / "work" / "made.txt").read_text() == "made\n"
+
+
+def test_what_was_typed_before_the_question_is_no_answer(tmp_path: Path) -> None:
+    run = _start(tmp_path, {**WRITE, "text": "one two three four five six", "delay": 0.1}, ANSWER)
+    run.send("y\n")
+    run.wait_for("? n no   y once")
+    run.read_for(0.7)
+    assert not (tmp_path / "work" / "made.txt").exists()
+    run.send("n: not now\n")
+    run.wait_for("denied by you")
+    run.wait_for("not now")
+    run.end()
+    assert not (tmp_path / "work" / "made.txt").exists()
+
+
+def test_ctrl_c_stops_the_call_at_once_and_keeps_the_session(tmp_path: Path) -> None:
+    run = _start(tmp_path, SLOW)
+    run.wait_for("? n no   y once")
+    run.read_for(0.6)
+    run.send("y\n")
+    run.wait_for("begun")
+    run.send("\x03")
+    run.wait_for("stopping; Ctrl-C again ends it without clean-up", seconds=0.5)
+    run.wait_for("cancelled")
+    run.wait_for("stopped by you; turn closed, session")
+    assert run.end() == 130
+
+
+def test_a_dumb_terminal_gets_ascii_signs_and_no_sequences(tmp_path: Path) -> None:
+    run = _start(tmp_path, ANSWER, TERM="dumb", PYTHONIOENCODING="ascii")
+    shown = run.wait_for("tokens, free")
+    assert "+ done in" in shown
+    assert "\x1b" not in run.output
+    assert run.end() == 0
+
+
+def test_colours_are_the_sixteen_and_can_be_switched_off(tmp_path: Path) -> None:
+    for variables, coloured in (({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False)):
+        run = _start(tmp_path, ANSWER, **variables)
+        run.wait_for("tokens, free")
+        run.end()
+        assert ("\x1b[32m✓" in run.output) == coloured
+        assert "\x1b[38" not in run.output
