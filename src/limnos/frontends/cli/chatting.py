@@ -21,14 +21,14 @@ from limnos.kernel.errors import LimnosError
 from limnos.service.client import Kernel, Open, Session
 
 
-def chat_with(console: Console, flags: Flags, how: Open, *, fork: bool = False) -> int:
+def chat_with(console: Console, flags: Flags, how: Open, *, fork: bool = False, yes: bool = False) -> int:
     """Chat until the person leaves; the exit code."""
     settings = load(console.environment, flags.settings())
-    if console.terminal.can_ask and first_run.is_first(console, settings):
+    if console.terminal.can_ask and not yes and first_run.is_first(console, settings):
         if not first_run.choose(console):
             return 0
     else:
-        ensure(console, settings, yes=False)
+        ensure(console, settings, yes=yes)
     if _redraws(console):
         console.say(
             f"limnos {__version__} in {console.look.path(console.folder)}  next: type a task, or /help"

@@ -9,7 +9,7 @@ from limnos.agent.models import default_name
 from limnos.agent.settings import Environment, Settings
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.progress import ProgressLine
-from limnos.frontends.cli.times import duration, size
+from limnos.frontends.cli.times import duration, memory, size
 from limnos.kernel.errors import UsageError
 from limnos.providers.catalogue import Entry, catalogue
 from limnos.providers.weights import Progress, Weights
@@ -76,7 +76,7 @@ def fetch(console: Console, entry: Entry, local: Path | None = None) -> None:
 def _agrees(console: Console, entry: Entry) -> bool:
     if not console.terminal.can_ask:
         return False
-    cost = f"{size(entry.size)} to fetch, {size(entry.memory)} of memory"
+    cost = f"{size(entry.size)} to fetch, {memory(entry.memory)} of memory"
     return console.confirm(f"Fetch {entry.name}? {cost}; works offline after.")
 
 

@@ -1,31 +1,37 @@
 """The first start: which model. Nothing is fetched, used or read before a yes; `q` leaves all as it was."""
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from limnos import __version__
-from limnos.agent.settings import Settings
+from limnos.agent.build import home, model_of
+from limnos.agent.settings import Settings, load
 from limnos.agent.settings_file import set_value
 from limnos.frontends.cli.cells import pad
 from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import fetch, missing
 from limnos.frontends.cli.secret_input import ask_secret
-from limnos.frontends.cli.spans import Line, line
-from limnos.frontends.cli.times import size
-from limnos.kernel.errors import UsageError
+from limnos.frontends.cli.times import duration, memory, size
+from limnos.kernel.errors import LimnosError, UsageError
+from limnos.kernel.model import Model
 from limnos.providers.catalogue import DEFAULT, Entry, catalogue
+from limnos.providers.discovery import Offer, Places, discover, round_trip
 from limnos.store.secrets import Secrets
 
-_OFFERED = (DEFAULT, "qwen2.5-coder-0.5b")
-_NOTES = ("works offline after", "weaker")
+_EMBEDDED = ((DEFAULT, "works offline after"), ("qwen2.5-coder-0.5b", "weaker"))
 _LABEL = 19
-_PROVIDER = "own"
+_OWN = "own"
 
 
 @dataclass(frozen=True, slots=True)
-class _Offer:
+class Row:
+    """One line of the question, and what a yes to it does."""
+
     label: str
     cost: str
-    entry: Entry | None = None
+    take: Callable[[Console], None]
 
 
 def is_first(console: Console, settings: Settings) -> bool:
@@ -35,53 +41,96 @@ def is_first(console: Console, settings: Settings) -> bool:
 
 def choose(console: Console) -> bool:
     """Ask which model to use and prepare it; False when the person quits."""
-    offers = _offers()
-    home = console.look.path(str(console.environment.home))
-    console.say(f"limnos {__version__}, first run. State will be in {home}")
+    place = console.look.path(str(console.environment.home))
+    console.say(f"limnos {__version__}, first run. State will be in {place}")
+    rows = _rows(console)
     console.say("Which model?")
-    for number, offer in enumerate(offers, 1):
-        console.say_line(console.look.cut(_row(number, offer)))
+    for number, row in enumerate(rows, 1):
+        console.say(f"  {number}  {pad(row.label, _LABEL)} {row.cost}")
     while True:
         answer = console.ask("Number [1], q quits:") or "1"
         if answer == "q":
             console.say_line(console.look.signed("idle", "cancelled; nothing was changed"))
             return False
-        if answer.isdecimal() and 1 <= int(answer) <= len(offers):
-            return _take(console, offers[int(answer) - 1])
+        if answer.isdecimal() and 1 <= int(answer) <= len(rows) and _taken(console, rows[int(answer) - 1]):
+            return True
 
 
-def _take(console: Console, offer: _Offer) -> bool:
-    if offer.entry is None:
-        return _other(console)
-    fetch(console, offer.entry)
-    set_value(console.environment, "model", offer.entry.name)
+def _taken(console: Console, row: Row) -> bool:
+    """Do what the row says; when it fails say so, and ask again."""
+    try:
+        row.take(console)
+    except LimnosError as error:
+        console.fail(error)
+        return False
     return True
 
 
-def _other(console: Console) -> bool:
+def _rows(console: Console) -> list[Row]:
+    embedded = [_embedded(catalogue()[name], note) for name, note in _EMBEDDED]
+    found = asyncio.run(discover(Places(variables=console.environment.variables)))
+    offered = [_offered(offer) for offer in found if offer.kind in ("local", "key")]
+    return [*embedded, *offered, Row("another server or key", "", _other)]
+
+
+def _embedded(entry: Entry, note: str) -> Row:
+    def take(console: Console) -> None:
+        fetch(console, entry)
+        set_value(console.environment, "model", entry.name)
+
+    return Row(entry.label, f"{size(entry.size)} to fetch, {memory(entry.memory)} of memory; {note}", take)
+
+
+def _offered(offer: Offer) -> Row:
+    if offer.kind == "key":
+        label, cost = offer.variable, "set, not tried, used only if you choose it"
+    elif offer.reachable:
+        label = offer.name
+        cost = f"running, answers in {offer.latency_ms} ms: {', '.join(map(one_line, offer.models[:3]))}"
+    else:
+        label, cost = offer.name, one_line(offer.reason)
+
+    def take(console: Console) -> None:
+        first = offer.models[0] if offer.models else ""
+        model = console.ask(f"Model [{one_line(first)}]:" if first else "Model:") or first
+        key = {"api_key": f"env:{offer.variable}"} if offer.variable else {}
+        _use(console, offer.name, {"base_url": offer.base_url, "model": model, **key})
+
+    return Row(label, cost, take)
+
+
+def _other(console: Console) -> None:
     """A server of the person's own: its address, its model, and a key where it needs one."""
     address = console.ask("Address, for example http://127.0.0.1:11434/v1:")
     model = console.ask("Model:")
-    if not address.startswith(("http://", "https://")) or not model:
-        raise UsageError("a server needs an address that begins with http and a model", "limnos")
-    key = ask_secret(console, "Key, empty for none:")
-    set_value(console.environment, f"providers.{_PROVIDER}.base_url", address)
-    set_value(console.environment, f"providers.{_PROVIDER}.model", model)
-    if key:
-        Secrets(console.environment.home).set(_PROVIDER, key)
-        set_value(console.environment, f"providers.{_PROVIDER}.api_key", f"secret:{_PROVIDER}")
-    set_value(console.environment, "model", f"{_PROVIDER}/{model}")
-    console.done(f"model is {_PROVIDER}/{model}", "type a task, or /help")
-    return True
+    secrets = Secrets(console.environment.home)
+    value = ask_secret(console, "Key, empty for none:")
+    if value:
+        secrets.set(_OWN, value)
+    key = {"api_key": f"secret:{_OWN}"} if value else {}
+    try:
+        _use(console, _OWN, {"base_url": address, "model": model, **key})
+    except LimnosError:
+        secrets.remove(_OWN)
+        raise
 
 
-def _offers() -> list[_Offer]:
-    offers = [
-        _Offer(entry.label, f"{size(entry.size)} to fetch, {size(entry.memory)} of memory; {note}", entry)
-        for entry, note in zip((catalogue()[name] for name in _OFFERED), _NOTES, strict=True)
-    ]
-    return [*offers, _Offer("another server or key", "")]
+def _use(console: Console, provider: str, table: Mapping[str, str]) -> None:
+    """Store a provider once one real request through it was answered."""
+    if not table["base_url"].startswith(("http://", "https://")) or not table["model"]:
+        raise UsageError("a server needs an address that begins with http, and a model", "try again, or q")
+    settings = load(console.environment)
+    name = f"{provider}/{table['model']}"
+    tried = replace(settings, model=name, providers={**settings.providers, provider: table})
+    seconds = asyncio.run(_try(model_of(home(console.environment), tried)))
+    for key, value in table.items():
+        set_value(console.environment, f"providers.{provider}.{key}", value)
+    set_value(console.environment, "model", name)
+    console.done(f"{one_line(name)} answered in {duration(seconds * 1000)}")
 
 
-def _row(number: int, offer: _Offer) -> Line:
-    return line(f"  {number}  {pad(offer.label, _LABEL)} {offer.cost}".rstrip())
+async def _try(model: Model) -> float:
+    try:
+        return await round_trip(model)
+    finally:
+        await model.close()

@@ -38,6 +38,11 @@ def size(count: int) -> str:
     return f"{count / 1e9:.1f} GB"
 
 
+def memory(count: int) -> str:
+    """Bytes of memory in binary units, as memory is sold: `512 MB`, `2 GB`."""
+    return f"{count / 2**30:.0f} GB" if count >= 2**30 else f"{count / 2**20:.0f} MB"
+
+
 def rate(bytes_per_second: float) -> str:
     """`12 MB/s`."""
     return f"{size(round(bytes_per_second))}/s"

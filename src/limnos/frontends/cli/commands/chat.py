@@ -25,6 +25,9 @@ def chat(
         str | None, lazy.typer.Option("--max-cost", metavar="X", help="stop a turn at this cost")
     ] = None,
     trust: Annotated[bool, lazy.typer.Option("--trust", help="trust this folder, for this chat")] = False,
+    yes: Annotated[
+        bool, lazy.typer.Option("--yes", help="yes to fetching the model when it is missing")
+    ] = False,
 ) -> int:
     """Chat in this folder."""
     console = console_of(ctx)
@@ -37,7 +40,7 @@ def chat(
         trust=trust,
         attended=console.terminal.can_ask,
     )
-    return chat_with(console, Flags(mode, model, steps, max_cost), how)
+    return chat_with(console, Flags(mode, model, steps, max_cost), how, yes=yes)
 
 
 FUNCTIONS = {"": chat}

@@ -56,6 +56,9 @@ def get(
     source: Annotated[
         Path | None, lazy.typer.Option("--from", metavar="FILE", help="copy this file instead of fetching")
     ] = None,
+    yes: Annotated[
+        bool, lazy.typer.Option("--yes", help="accepted for scripts; the command is the yes")
+    ] = False,
 ) -> None:
     """Fetch a model; what was fetched before is gone on with."""
     console = console_of(ctx)
