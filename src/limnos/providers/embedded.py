@@ -6,22 +6,22 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
-from limnos import lazy
 from limnos.kernel.errors import ModelUnavailableError
 from limnos.kernel.messages import Message, text_of
 from limnos.kernel.model import Delta, FinishReason, Request, ToolSpec, Usage
 from limnos.providers.catalogue import Entry
-from limnos.providers.embedded_prompt import compose, facts_of, newest_user, prefix
+from limnos.providers.embedded_prompt import compose, facts_of, prefix
 from limnos.providers.embedded_reply import ReplyDecoder
 from limnos.providers.embedded_runtime import Job, Runtime, RuntimeSpec, usable_cores
 from limnos.providers.grammar import reply_grammar
+from limnos.retrieval import tokens
 
-_REMEMBERED_FACTS = 256
+_REMEMBERED_TIMES = 256
 _STATES_KEPT = 4
 
 
@@ -37,12 +37,17 @@ class Options:
     hang_s: float = 120.0
 
 
+def local_time() -> str:
+    """The date and time here, as a person says them."""
+    return f"{datetime.now().astimezone():%A, %Y-%m-%d %H:%M %Z}"
+
+
 class Embedded:
     """A model of the catalogue in a child process. See `kernel.model.Model` for what it promises.
 
     It says exactly one call or one answer a reply. Of the request's system messages it uses only a last
-    paragraph that begins with `Facts:`, which it says at the head of the newest user message: there a new
-    date does not spoil the cache.
+    paragraph that begins with `Facts:`; that and the time stand at the head of the user messages, where a
+    change does not spoil the cache.
     """
 
     def __init__(
@@ -50,16 +55,18 @@ class Embedded:
         entry: Entry,
         file: Path,
         options: Options | None = None,
+        *,
         monotonic: Callable[[], float] = time.monotonic,
         new_call_id: Callable[[], str] = lambda: f"call_{uuid4().hex[:12]}",
+        now: Callable[[], str] = local_time,
     ) -> None:
         self._entry = entry
         self._options = options or Options()
         self._new_call_id = new_call_id
+        self._now = now
         self._file_digest = entry.sha256[:16]
         self._states = file.parent / "states"
-        self._facts: OrderedDict[str, str] = OrderedDict()
-        self._warmed: set[str] = set()
+        self._times: OrderedDict[str, str] = OrderedDict()
         self._runtime = Runtime(
             RuntimeSpec(
                 entry.name,
@@ -121,9 +128,8 @@ class Embedded:
             yield decoder.finish("incomplete", error.what)[1]
 
     def count_tokens(self, text: str) -> int:
-        """An estimate: the o200k tokeniser counts within about a tenth of this model's own."""
-        tokeniser: Any = lazy.quicktok
-        return len(tokeniser.get_encoding("o200k_base").encode(text))
+        """An estimate by another tokeniser; see `retrieval.tokens`."""
+        return tokens.count(text)
 
     async def close(self) -> None:
         """End the child process."""
@@ -131,27 +137,28 @@ class Embedded:
 
     def _job(self, request: Request) -> Job:
         return Job(
-            prompt=compose(request, self._place_facts(request.messages)),
+            prompt=compose(request, self._heads(request.messages)),
             grammar=reply_grammar(request.tools) if self._options.grammar else "",
             max_tokens=request.max_tokens,
             temperature=request.temperature,
         )
 
-    def _place_facts(self, messages: Sequence[Message]) -> dict[int, str]:
-        """Facts by message: the newest gets today's, earlier ones keep theirs, so that the cache holds."""
-        now = facts_of(messages)
-        newest = newest_user(messages)
-        placed: dict[int, str] = {}
-        for place, message in enumerate(messages):
-            if message.role != "user":
-                continue
-            key = hashlib.sha256(f"{place}\0{text_of(message.parts)}".encode()).hexdigest()
-            if place == newest and now:
-                self._facts.setdefault(key, now)
-            placed[place] = self._facts.get(key, "")
-        while len(self._facts) > _REMEMBERED_FACTS:
-            self._facts.popitem(last=False)
-        return placed
+    def _heads(self, messages: Sequence[Message]) -> dict[int, str]:
+        """What stands before each user message: the facts before the first, the time it was first seen.
+
+        An earlier message keeps its time, so that the cache holds up to the newest one.
+        """
+        places = [place for place, message in enumerate(messages) if message.role == "user"]
+        heads: dict[int, str] = {}
+        for place in places:
+            key = hashlib.sha256(f"{place}\0{text_of(messages[place].parts)}".encode()).hexdigest()
+            if place == places[-1]:
+                self._times.setdefault(key, self._now())
+            said = (facts_of(messages) if place == places[0] else "", self._times.get(key, ""))
+            heads[place] = "\n".join(filter(None, said))
+        while len(self._times) > _REMEMBERED_TIMES:
+            self._times.popitem(last=False)
+        return heads
 
     def _state_name(self, text: str) -> str:
         version = installed_version("xllamacpp")

@@ -36,7 +36,9 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """An example, as turns: `[user, text]`, `[call, tool, args]`, `[result, tool, text]`, `[answer, text]`."""
+    """An example, as turns:
+    `[user, text]`, `[call, tool, args]`, `[result, tool, text]`, `[answer, text]`.
+    """
 
     turns: list[list[Any]]
 
@@ -119,8 +121,8 @@ def facts_of(messages: Sequence[Message]) -> str:
     return last if last.startswith(FACTS) else ""
 
 
-def compose(request: Request, facts: Mapping[int, str]) -> list[Segment]:
-    """The prompt of `request`. `facts` are said at the head of the message with that index.
+def compose(request: Request, heads: Mapping[int, str]) -> list[Segment]:
+    """The prompt of `request`. `heads` are said before the user message with that index.
 
     Results of the newest turn keep up to `RESULT_CHARACTERS`, older ones `OLD_RESULT_CHARACTERS`.
     """
@@ -128,7 +130,7 @@ def compose(request: Request, facts: Mapping[int, str]) -> list[Segment]:
     segments: list[Segment] = [(prefix(request.tools), True)]
     for place in range(len(request.messages)):
         room = RESULT_CHARACTERS if place > newest else OLD_RESULT_CHARACTERS
-        segments += _turns(request.messages, place, room, facts.get(place, ""))
+        segments += _turns(request.messages, place, room, heads.get(place, ""))
     segments.append((_mark("assistant"), True))
     return segments
 
@@ -138,12 +140,11 @@ def newest_user(messages: Sequence[Message]) -> int:
     return max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
 
 
-def _turns(messages: Sequence[Message], place: int, room: int, facts: str) -> Iterator[Segment]:
+def _turns(messages: Sequence[Message], place: int, room: int, head: str) -> Iterator[Segment]:
     message = messages[place]
     match message.role:
         case "user":
-            head = f"({facts})\n" if facts else ""
-            yield from _turn("user", head + text_of(message.parts))
+            yield from _turn("user", (f"[{head}]\n" if head else "") + text_of(message.parts))
         case "assistant" if not message.calls:
             if text := text_of(message.parts):
                 yield from _turn("assistant", answer_json(text))
