@@ -73,6 +73,8 @@ lock:
 	  --group build pyproject.toml --output-file requirements.txt
 	@$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
 	  --group build --group dev pyproject.toml --output-file requirements-dev.txt
+	@$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
+	  --group pyproject.toml:bench --output-file benchmarks/requirements.txt
 
 clean:
 	rm -rf .venv .setup-run .setup-test build dist

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     import xllamacpp as xllamacpp
 
 _SLOW = frozenset(
-    ("httpx2", "jsonschema_rs", "prompt_toolkit", "quicktok", "re2", "tomlkit", "typer", "wcwidth", "xllamacpp")
+    {
+        "httpx2",
+        "jsonschema_rs",
+        "prompt_toolkit",
+        "quicktok",
+        "re2",
+        "tomlkit",
+        "typer",
+        "wcwidth",
+        "xllamacpp",
+    }
 )
 
 

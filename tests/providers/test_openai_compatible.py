@@ -406,7 +406,7 @@ def test_a_lone_surrogate_in_the_conversation_never_reaches_the_server() -> None
 def test_it_is_a_model() -> None:
     model = model_for("http://127.0.0.1:1", context_tokens=4096)
     assert (model.name, model.context_tokens) == ("test/m", 4096)
-    assert model.count_tokens("hello world") == 2
+    assert 2 <= model.count_tokens("hello world") <= 4
     close: Callable[[], Awaitable[None]] = model.close
     asyncio.run(_twice(close))
     assert isinstance(model, OpenAICompatible)

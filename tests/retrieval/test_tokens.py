@@ -1,7 +1,16 @@
+import subprocess
+import sys
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from limnos.retrieval import tokens
+
+
+@pytest.fixture(autouse=True)
+def _loaded() -> None:
+    tokens.encoder()
 
 
 def test_known_texts_have_their_known_counts() -> None:
@@ -26,3 +35,23 @@ def test_any_text_has_a_count_no_larger_than_its_bytes(text: str) -> None:
 
 def test_the_encoder_is_loaded_once() -> None:
     assert tokens.encoder() is tokens.encoder()
+
+
+def test_a_fresh_process_estimates_on_the_high_side_and_loads_only_when_it_has_much_to_count() -> None:
+    program = """
+import threading
+from limnos.retrieval import tokens
+few = [tokens.count("The lake is warm on top.")]
+threads = threading.active_count()
+while threading.active_count() == threads:
+    tokens.count("The lake is warm on top. " * 100)
+tokens.encoder()
+few.append(tokens.count("The lake is warm on top."))
+print(threads, few[0] >= few[1] > 0)
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert done.stdout.split() == ["1", "True"]

@@ -64,13 +64,17 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How one session is opened. `path` is its log; `attended`: a person can answer questions."""
+    """How one session is opened. `path` is its log; `attended`: a person can answer questions.
+
+    `tools` take the place of the built-in ones, for programs that embed the kernel.
+    """
 
     path: Path
     session: str
     cwd: str
     attended: bool = True
     trusted: bool = False
+    tools: tuple[Tool, ...] | None = None
 
 
 def home(environment: Environment) -> Home:
@@ -106,7 +110,10 @@ def open_session(base: Home, settings: Settings, model: Model, opening: Opening)
         )
     place = Workplace(opening.cwd)
     registry = Registry()
-    catalogue = register(registry, built_in_tools(_tool_inputs(base, settings, stream, place)))
+    chosen = opening.tools
+    if chosen is None:
+        chosen = built_in_tools(_tool_inputs(base, settings, stream, place))
+    catalogue = register(registry, chosen)
     window = _window(settings, model, catalogue, base.environment, place)
     ids = RandomIds(base.files.exists)
     desk = Desk(settings.approval_seconds)

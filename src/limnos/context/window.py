@@ -103,7 +103,7 @@ class Window:
         if start < self._counted:
             self._tail_tokens = sum(unit.tokens or 0 for unit in units[self._boundary : start])
         for unit in units[start:]:
-            unit.tokens = sum(self._message_tokens(message) for message in unit.messages())
+            unit.tokens = sum(self._message_tokens(message) for message in _rendered(unit))
             self._tail_tokens += unit.tokens
         self._counted = len(units)
 
@@ -139,11 +139,11 @@ class Window:
             messages.append(user(text))
         question = self._current_question(conversation)
         if question is not None:
-            messages.append(_stamped(question))
+            messages += _rendered(question)
         for unit in kept:
             if isinstance(unit, Step) and not unit.complete and conversation.turn_open:
                 continue  # a reply that broke off: it is asked for again
-            messages += [_stamped(unit)] if isinstance(unit, Said) else unit.messages()
+            messages += _rendered(unit)
         if note:
             messages.append(user(f"[note from limnos: {note}]"))
         return _joined(messages)
@@ -173,9 +173,20 @@ class Window:
         return shortened, used
 
 
-def _stamped(unit: Said) -> Message:
-    """A user message with its time at the head: stable text, so the prefix stays the same."""
-    return user(f"[{unit.time[:10]} {unit.time[11:16]} UTC]\n{unit.text}")
+def _rendered(unit: Unit) -> tuple[Message, ...]:
+    """The messages of a unit, made once when it is closed.
+
+    A user message has its time at the head: a stable text, so that the prefix stays the same.
+    """
+    if unit.rendered is not None:
+        return unit.rendered
+    if isinstance(unit, Said):
+        unit.rendered = (user(f"[{unit.time[:10]} {unit.time[11:16]} UTC]\n{unit.text}"),)
+        return unit.rendered
+    messages = tuple(unit.messages())
+    if not unit.open:
+        unit.rendered = messages
+    return messages
 
 
 def _joined(messages: list[Message]) -> list[Message]:

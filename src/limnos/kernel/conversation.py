@@ -36,13 +36,17 @@ from limnos.kernel.messages import (
 
 @dataclass(slots=True)
 class Said:
-    """A user message. `id` is `<turn>.<step>` of the step it came before; `time` is ISO 8601 in UTC."""
+    """A user message. `id` is `<turn>.<step>` of the step it came before; `time` is ISO 8601 in UTC.
+
+    `tokens` and `rendered` belong to the context engine: what the unit costs and how it is shown.
+    """
 
     id: str
     turn: int
     time: str
     text: str
     tokens: int | None = None
+    rendered: tuple[Message, ...] | None = None
 
     def messages(self) -> list[Message]:
         """The one message of this unit."""
@@ -51,7 +55,10 @@ class Said:
 
 @dataclass(slots=True)
 class Step:
-    """A reply and the results of its calls; `open` until its last result is there."""
+    """A reply and the results of its calls; `open` until its last result is there.
+
+    `tokens` and `rendered` as in `Said`, once the step is closed.
+    """
 
     id: str
     turn: int
@@ -64,6 +71,7 @@ class Step:
     complete: bool = True
     open: bool = True
     tokens: int | None = None
+    rendered: tuple[Message, ...] | None = None
 
     def messages(self) -> list[Message]:
         """The assistant message and its results, in call order."""

@@ -45,6 +45,8 @@ class _Slot:
 
 def check_pairing(messages: Sequence[Message]) -> Pairing:
     """Return `messages` repaired; the same messages when nothing is wrong."""
+    if _is_paired(messages):
+        return Pairing(tuple(messages))
     slots = _match(messages)
     used = {slot.found for slot in slots if slot.found is not None}
     dropped = sum(1 for place, message in enumerate(messages) if message.role == "tool" and place not in used)
@@ -57,6 +59,26 @@ def check_pairing(messages: Sequence[Message]) -> Pairing:
         moved=_count_moved(slots),
         renamed=renamed,
     )
+
+
+def _is_paired(messages: Sequence[Message]) -> bool:
+    """The usual case in one pass: every call is followed by its result, and all ids differ."""
+    seen: set[str] = set()
+    waiting: list[str] = []
+    for message in messages:
+        if message.result is not None:
+            if not waiting or message.result.call_id != waiting.pop():
+                return False
+        elif message.role == "tool" or waiting:
+            return False
+        else:
+            waiting = [call.id for call in reversed(message.calls)]
+            if not all(name.strip() and name not in seen for name in waiting) or len(set(waiting)) < len(
+                waiting
+            ):
+                return False
+            seen.update(waiting)
+    return not waiting
 
 
 def _match(messages: Sequence[Message]) -> list[_Slot]:

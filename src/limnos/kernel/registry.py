@@ -100,6 +100,7 @@ class Catalogue:
         self._pinned = frozenset(pinned)
         self._quiet = frozenset(quiet)
         self._opened: list[str] = []
+        self._specs: dict[str, ToolSpec] = {}
 
     def touch(self, name: str) -> None:
         """A tool was used or its plugin opened: it stays in the requests to come."""
@@ -116,6 +117,13 @@ class Catalogue:
             grouped.setdefault(tool.plugin, []).append(name)
         return grouped
 
+    def _spec(self, name: str) -> ToolSpec:
+        tool = self._registry.get(name)
+        assert tool is not None
+        if name not in self._specs:
+            self._specs[name] = tool.spec(name)
+        return self._specs[name]
+
     def offer(self, budget: int, count: Callable[[ToolSpec], int]) -> Offer:
         """The tools of a request within `budget` tokens; pinned ones first, then the last opened."""
         grouped = self.plugins()
@@ -124,7 +132,7 @@ class Catalogue:
         specs: list[ToolSpec] = []
         left, shown = budget, set[str]()
         for plugin in order:
-            own = [tool.spec(name) for name in grouped[plugin] if (tool := self._registry.get(name))]
+            own = [self._spec(name) for name in grouped[plugin]]
             cost = sum(count(spec) for spec in own)
             if cost <= left or plugin in self._pinned:
                 specs += own

@@ -1,6 +1,5 @@
 """Models behind OpenAI's chat completions, which nearly every server speaks in a dialect of its own."""
 
-import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -14,12 +13,12 @@ from limnos.kernel.model import Delta, Request, Usage
 from limnos.kernel.seams import Clock
 from limnos.providers.assemble import ReplyAssembler
 from limnos.providers.body import ReplyBody
-from limnos.providers.openai_codec import Dialect, encode_messages, encode_tools
+from limnos.providers.openai_codec import Dialect
 from limnos.providers.rate import Bucket
 from limnos.providers.refusals import BUSY, is_overflow, network_error, status_error
+from limnos.providers.request_body import BodyWriter
 from limnos.providers.retry import Backoff, retry_after
 from limnos.providers.routes import Route
-from limnos.providers.text import whole
 from limnos.providers.usage import rough_tokens
 from limnos.retrieval import tokens
 
@@ -65,6 +64,7 @@ class OpenAICompatible:
         self._dialect = Dialect(
             self.name, route.reasoning, route.reasoning_field, around.load if route.sees_images else None
         )
+        self._writer = BodyWriter(self._dialect)
         self._refused_fields: set[str] = set()
         self._by_x_api_key = False
 
@@ -185,19 +185,16 @@ class OpenAICompatible:
         limit = self.route.max_tokens_field
         fields: Json = {
             "model": self.route.model,
-            "messages": encode_messages(request.messages, self._dialect),
             "stream": True,
             "stream_options": {"include_usage": True},
             "temperature": request.temperature,
             _NEWER_LIMIT if limit in self._refused_fields else limit: request.max_tokens,
         }
-        if request.tools:
-            fields["tools"] = encode_tools(request.tools)
         for name in _OPTIONAL:
             if name in self._refused_fields:
                 del fields[name]
         fields |= {**self.route.extra, **request.extra}
-        return whole(json.dumps(fields, ensure_ascii=False)).encode()
+        return self._writer.write(fields, request)
 
     def _headers(self) -> dict[str, str]:
         headers = {"content-type": "application/json", "accept": "text/event-stream", **self.route.headers}
