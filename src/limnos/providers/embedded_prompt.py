@@ -24,7 +24,7 @@ RESULT_CHARACTERS = 8000
 OLD_RESULT_CHARACTERS = 600
 
 _DESCRIPTION_CHARACTERS = 90
-_CHARACTERS_PER_TOKEN = 3.5
+_BYTES_PER_TOKEN = 3.6
 _END = "<|im_end|>\n"
 
 
@@ -79,21 +79,24 @@ def prefix(tools: Sequence[ToolSpec]) -> str:
 def system_text(tools: Sequence[ToolSpec]) -> str:
     """Who it is, the tools in one line each, the rules; at most about `SYSTEM_TOKENS` tokens.
 
-    With more tools than fit, the later ones are named without their description.
+    Every tool is named. Descriptions are given in the order of the tools as long as there is room.
     """
     shown = texts()
     offered = {tool.name for tool in tools}
-    rules = [
-        f"- {rule.text}" for rule in shown.rules if set(rule.tools) <= offered and (offered or not rule.tools)
-    ]
-    room = SYSTEM_TOKENS * _CHARACTERS_PER_TOKEN - sum(map(len, (shown.intro, shown.tools, *rules)))
+    rules = [f"- {rule.text}" for rule in shown.rules if set(rule.tools) <= offered]
+    room = SYSTEM_TOKENS - sum(map(_size, (shown.intro, shown.tools, *rules, *(tool.name for tool in tools))))
     lines: list[str] = []
     for tool in tools:
         line = tool_line(tool)
-        lines.append(line if room >= len(line) else tool.name)
-        room -= len(lines[-1])
+        room -= _size(line) - _size(tool.name)
+        lines.append(line if room >= 0 else tool.name)
     listed = [shown.tools, *lines] if lines else []
     return "\n".join((shown.intro, *listed, *rules))
+
+
+def _size(line: str) -> float:
+    # the same for the same text in every process, or the kept state of the prefix would be of no use
+    return len(line.encode()) / _BYTES_PER_TOKEN
 
 
 def tool_line(tool: ToolSpec) -> str:
