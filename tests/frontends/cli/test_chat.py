@@ -1,11 +1,12 @@
 """The chat on a real pseudo-terminal: keys, queue, questions, stops."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.frontends.cli.support import Tty, script
+from tests.frontends.cli.support import Tty, limnos, script
 
 WRITE = {"calls": [{"name": "run_command", "arguments": {"command": "echo made > made.txt"}}]}
 SLOW_TEXT = {"text": "word " * 200, "delay": 0.05}
@@ -15,6 +16,10 @@ def _start(folder: Path, *steps: dict[str, object], **options: Any) -> Tty:
     chat = Tty.start(folder, LIMNOS_MODEL=script(folder, *steps), **options)
     chat.wait_for("›")
     return chat
+
+
+def _ids(folder: Path) -> list[str]:
+    return [row.split("\t")[0] for row in limnos(folder, "sessions").stdout.splitlines()]
 
 
 def _leave(chat: Tty) -> None:
@@ -89,6 +94,42 @@ def test_escape_and_ctrl_c_stop_the_turn_at_once(tmp_path: Path, key: str) -> No
     chat.send(key)
     chat.wait_for("stopping; Ctrl-C again ends it without clean-up", seconds=0.5)
     chat.wait_for("stopped after step")
+    _leave(chat)
+
+
+def test_a_second_ctrl_c_ends_the_program(tmp_path: Path) -> None:
+    chat = _start(tmp_path, SLOW_TEXT)
+    chat.send("go\r")
+    chat.wait_for("word")
+    chat.send("\x03\x03")
+    chat.wait_for("kept  next: limnos open")
+    assert chat.end() == 130
+
+
+def test_sigterm_closes_the_turn_and_gives_the_terminal_back(tmp_path: Path) -> None:
+    chat = _start(tmp_path, SLOW_TEXT)
+    chat.send("go\r")
+    chat.wait_for("word")
+    chat.signal(signal.SIGTERM)
+    chat.wait_for("kept  next: limnos open")
+    assert chat.end() == 143
+    assert chat.output.rindex("\x1b[?2004l") > chat.output.rindex("\x1b[?2004h")
+    assert "terminated" in limnos(tmp_path, "replay", *_ids(tmp_path), "--json").stdout
+
+
+def test_the_model_can_be_changed_and_a_wrong_name_changes_nothing(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "first"}, {"text": "second"})
+    chat.send("go\r")
+    chat.wait_for("  first")
+    chat.send("/model nope\r")
+    chat.wait_for("error: no model is called 'nope'")
+    chat.wait_for("›")
+    (tmp_path / "other").mkdir()
+    chat.send(f"/model {script(tmp_path / 'other', {'text': 'from the other'})}\r")
+    chat.wait_for("✓ model is")
+    chat.wait_for("›")
+    chat.send("go on\r")
+    chat.wait_for("  from the other")
     _leave(chat)
 
 

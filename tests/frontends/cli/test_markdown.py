@@ -1,5 +1,8 @@
 """Markdown streams: finished blocks come once, whatever the pieces."""
 
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,6 +82,13 @@ def test_arithmetic_and_names_are_not_emphasis() -> None:
     assert [plain(row) for row in render_all("2 * 3 * 4 and snake_case_name", 60)] == [
         "2 * 3 * 4 and snake_case_name"
     ]
+
+
+@pytest.mark.parametrize("unit", ["**a ", "`a ``", "[a", "*a ", "a](", "![x](", "|", "> ", "1. "])
+def test_unclosed_marks_cost_no_more_than_text(unit: str) -> None:
+    began = time.monotonic()
+    render_all(unit * (100_000 // len(unit)), 80)
+    assert time.monotonic() - began < 10
 
 
 def test_a_link_shows_its_text_and_its_real_address() -> None:

@@ -53,6 +53,9 @@ class Chat:
         """Until the person leaves."""
         loop = asyncio.get_running_loop()
         self._left = loop.create_future()
+        loop.set_exception_handler(
+            lambda _, context: self._fail(context.get("exception") or OSError(str(context)))
+        )
         past = past_events(self.desk.session)
         rows = self._history(past)
         self.print(() if self.seen else rows)
@@ -205,8 +208,8 @@ class Chat:
         outcome = await self.desk.enter(text)
         if isinstance(outcome, Leave):
             self.leave(outcome)
-        else:
-            self.print(outcome)
+        elif outcome:
+            self.print([self.desk.console.look.signed("you", one_line(text)), *outcome])
 
     async def _watch(self, after: int) -> None:
         try:
@@ -224,7 +227,17 @@ class Chat:
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._fail(fault)
+
+    def _fail(self, fault: BaseException) -> None:
+        """A fault of ours ends the chat: the terminal is given back, then it is reported."""
+        if self._left and not self._left.done():
+            self._left.set_exception(fault)
 
     def _signals(self) -> tuple[tuple[signal.Signals, Callable[[], None]], ...]:
         return (

@@ -4,7 +4,6 @@ import asyncio
 import sys
 from dataclasses import replace
 
-from limnos import __version__
 from limnos.agent.settings import load
 from limnos.frontends.cli import first_run
 from limnos.frontends.cli.chat import Chat
@@ -30,9 +29,7 @@ def chat_with(console: Console, flags: Flags, how: Open, *, fork: bool = False, 
     else:
         ensure(console, settings, yes=yes)
     if _redraws(console):
-        console.say(
-            f"limnos {__version__} in {console.look.path(console.folder)}  next: type a task, or /help"
-        )
+        console.greeting.complete(f" in {console.look.path(console.folder)}  next: type a task, or /help")
     return asyncio.run(_chat(console, flags, how, fork))
 
 

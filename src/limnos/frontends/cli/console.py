@@ -8,18 +8,45 @@ import json
 import sys
 import termios
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from limnos import lazy
+from limnos import __version__, lazy
 from limnos.agent.settings import Environment
 from limnos.frontends.cli.cells import pad, width, wrap
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.look import Look, Terminal
 from limnos.frontends.cli.spans import Line, Span, line, painted
 from limnos.kernel.errors import LimnosError, UsageError
+
+
+@dataclass(slots=True)
+class Greeting:
+    """The first line of a chat: it begins before the slow imports and is completed after them."""
+
+    _open: bool = False
+
+    def begin(self) -> None:
+        """Say the name and the version at once."""
+        self._open = True
+        self._write(f"limnos {__version__}")
+
+    def complete(self, text: str) -> None:
+        """Write the rest of the line, or all of it when nothing was begun."""
+        self._write((text if self._open else f"limnos {__version__}{text}") + "\n")
+        self._open = False
+
+    def break_off(self) -> None:
+        """Something else has to be said: it begins on a line of its own."""
+        if self._open:
+            self.complete("")
+
+    @staticmethod
+    def _write(text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +56,7 @@ class Console:
     environment: Environment
     terminal: Terminal
     look: Look
+    greeting: Greeting = field(default_factory=Greeting)
 
     def data(self, text: str) -> None:
         """Write text to stdout as it is."""
@@ -49,6 +77,7 @@ class Console:
 
     def say_line(self, spans: Line) -> None:
         """Print one line to stderr, wrapped where it is a terminal."""
+        self.greeting.break_off()
         colour = self.terminal.colour(sys.stderr)
         rows = wrap(spans, self.look.cells, "  ") if self.terminal.stderr else [spans]
         sys.stderr.write("".join(painted(row, colour) + "\n" for row in rows))

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from limnos import __version__
 from limnos.agent.build import home, model_of
 from limnos.agent.settings import Settings, load
 from limnos.agent.settings_file import set_value
@@ -42,7 +41,7 @@ def is_first(console: Console, settings: Settings) -> bool:
 def choose(console: Console) -> bool:
     """Ask which model to use and prepare it; False when the person quits."""
     place = console.look.path(str(console.environment.home))
-    console.say(f"limnos {__version__}, first run. State will be in {place}")
+    console.greeting.complete(f", first run. State will be in {place}")
     rows = _rows(console)
     console.say("Which model?")
     for number, row in enumerate(rows, 1):

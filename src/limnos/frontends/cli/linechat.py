@@ -18,6 +18,7 @@ from limnos.kernel.events import ApprovalAsked, Event, TurnFinished, TurnStarted
 
 _PROGRESS_SECONDS = 10
 _STOPPED = 130
+_TERMINATED = 143
 
 
 @dataclass(slots=True)
@@ -44,12 +45,16 @@ class LineChat:
             self._show([line(FIRST_LINE)])
         reading = self._start_reading(loop)
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        loop.add_signal_handler(signal.SIGTERM, self._terminate)
         tasks = [asyncio.create_task(work) for work in (self._watch(after), self._progress(), self._obey())]
+        for task in tasks:
+            task.add_done_callback(self._done)
         self._prompt()
         try:
             return await self._left
         finally:
             loop.remove_signal_handler(signal.SIGINT)
+            loop.remove_signal_handler(signal.SIGTERM)
             if reading:
                 loop.remove_reader(sys.stdin.fileno())
             for task in tasks:
@@ -168,6 +173,15 @@ class LineChat:
             self.desk.session.stop()
         else:
             self._leave(Leave(code=_STOPPED))
+
+    def _terminate(self) -> None:
+        self.desk.session.stop("terminated")
+        self._leave(Leave(code=_TERMINATED))
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        fault = None if task.cancelled() else task.exception()
+        if fault is not None and self._left and not self._left.done():
+            self._left.set_exception(fault)
 
     def _maybe_end(self) -> None:
         if self._ended and self._inputs.empty() and self._waiting <= 0:

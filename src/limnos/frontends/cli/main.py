@@ -82,6 +82,8 @@ def _dispatch(words: Sequence[str], console: Console) -> int:
     if asked[:1] == ["--version"]:
         console.data(f"{PROGRAM} {__version__}\n")
         return 0
+    if console.terminal.redraws and (not words or words[0].startswith("-")):
+        console.greeting.begin()
     found = _find(words)
     outcome = _parse(found, console)
     return outcome if isinstance(outcome, int) else 0

@@ -19,11 +19,12 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _ITEM = re.compile(r"(\s*)([-*+]|\d{1,9}[.)])[ \t]+(.*)$")
 _QUOTE = re.compile(r" {0,3}>[ ]?(.*)$")
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
+# Spans are at most 2,000 characters long: without a bound, unclosed marks cost time squared.
 _INLINE = re.compile(
-    r"(?P<code>(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
-    r"|\*\*(?P<bold>\S(?:.*?\S)?)\*\*"
-    r"|(?<![\w*])\*(?P<soft>[^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"
-    r"|!?\[(?P<text>[^\[\]]*)\]\((?P<link>[^()\s]+(?:\([^()\s]*\)[^()\s]*)?)(?:\s+\"[^\"]*\")?\)",
+    r"(?P<code>(?P<ticks>`+)(?!`).{1,2000}?(?<!`)(?P=ticks)(?!`))"
+    r"|\*\*(?P<bold>\S(?:.{0,2000}?\S)?)\*\*"
+    r"|(?<![\w*])\*(?P<soft>[^\s*](?:[^*]{0,2000}[^\s*])?)\*(?![\w*])"
+    r"|!?\[(?P<text>[^\[\]]{0,2000})\]\((?P<link>[^()\s]+(?:\([^()\s]*\)[^()\s]*)?)(?:\s+\"[^\"]*\")?\)",
     re.DOTALL,
 )
 _PROSE_WIDTH = 100

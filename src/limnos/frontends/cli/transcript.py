@@ -6,7 +6,7 @@ open everything but its answer is held back, so that nothing scrolls it away.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from limnos.frontends.cli.approvals import answered_line, question_lines
@@ -40,6 +40,7 @@ from limnos.kernel.events import (
 
 Part: TypeAlias = Literal["", "you", "text", "call"]
 _TAIL = 3
+_LIVE_CHARACTERS = 8_000
 _PLAN_SIGNS = {"done": "done", "active": "you"}
 
 
@@ -100,7 +101,7 @@ class Transcript:
         """What still moves: the open block and the running calls; `now` is ISO 8601."""
         if self.question is not None:
             return []
-        rows = self._rendered(self._reader.pending())
+        rows = self._rendered([_end_of(block) for block in self._reader.pending()])
         rows = [()] * bool(rows and self._gap_before("text")) + rows
         for running in self._running.values():
             rows += self._running_rows(running, now)
@@ -312,6 +313,13 @@ def _answers(event: Event, question: ApprovalAsked) -> bool:
     if isinstance(event, ApprovalAnswered):
         return event.approval == question.approval
     return isinstance(event, TurnFinished)
+
+
+def _end_of(block: Block) -> Block:
+    """What of an open block can be on the screen: a long one is not laid out whole for every frame."""
+    return (
+        replace(block, text=block.text[-_LIVE_CHARACTERS:]) if len(block.text) > _LIVE_CHARACTERS else block
+    )
 
 
 def _between(start: str, end: str) -> float:

@@ -9,7 +9,11 @@ from limnos.frontends.cli.table import COMMANDS
 from limnos.kernel.errors import UsageError
 
 _WITH_SESSION = ("open", "replay", "export", "rename", "fork")
-_IDS = "limnos sessions --limit 20 2>/dev/null | cut -f1"
+# Without starting limnos: the ids are the last part of the files' names.
+_IDS = (
+    "ls -t ${LIMNOS_HOME:-$HOME/.limnos}/personas/*/sessions/*/*/*.jsonl 2>/dev/null"
+    " | sed -e s/.*-// -e s/[.]jsonl$// | head -n 50"
+)
 
 _BASH = string.Template("""\
 _limnos() {
@@ -25,7 +29,7 @@ complete -F _limnos -o default limnos
 _ZSH = "autoload -Uz bashcompinit && bashcompinit\n"
 _FISH = string.Template("""\
 complete -c limnos -n __fish_use_subcommand -f -a "$commands"
-complete -c limnos -n "__fish_seen_subcommand_from $with_session" -f -a "($ids)"
+complete -c limnos -n "__fish_seen_subcommand_from $with_session" -f -a "(bash -c '$ids')"
 $groups""")
 
 
