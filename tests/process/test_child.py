@@ -41,11 +41,20 @@ def alive(pid: int) -> bool:
 
 
 async def gone(*pids: int) -> bool:
-    for _ in range(500):
-        if not any(map(alive, pids)):
-            return True
-        await asyncio.sleep(0.01)
-    return False
+    """True when all of them have ended; waits for those that have not."""
+    for pid in pids:
+        try:
+            descriptor = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        ended = asyncio.Event()
+        asyncio.get_running_loop().add_reader(descriptor, ended.set)
+        try:
+            await asyncio.wait_for(ended.wait(), 20)
+        finally:
+            asyncio.get_running_loop().remove_reader(descriptor)
+            os.close(descriptor)
+    return not any(map(alive, pids))
 
 
 def test_a_child_talks_over_its_standard_streams() -> None:
@@ -135,7 +144,8 @@ def test_a_child_dies_when_its_parent_is_killed(tmp_path: Path) -> None:
         "import asyncio, os\n"
         "from limnos.process.child import ChildSpec, start\n"
         "async def main():\n"
-        "    child = await start(ChildSpec(('/bin/sleep', '600'), cwd='/'))\n"
+        "    child = await start(ChildSpec(('/bin/sh', '-c', 'echo up; exec sleep 600'), cwd='/'))\n"
+        "    await child.reader.readline()\n"
         "    print(child.pid, flush=True)\n"
         "    await asyncio.sleep(600)\n"
         "asyncio.run(main())\n"
@@ -144,10 +154,6 @@ def test_a_child_dies_when_its_parent_is_killed(tmp_path: Path) -> None:
     async def kill_parent() -> bool:
         parent = await start(ChildSpec((sys.executable, "-c", program), cwd=str(tmp_path)))
         grandchild = int(await parent.reader.readline())
-        for _ in range(500):
-            if Path(f"/proc/{grandchild}/comm").read_text() == "sleep\n":
-                break
-            await asyncio.sleep(0.01)
         os.kill(parent.pid, signal.SIGKILL)
         over = await gone(grandchild)
         await parent.stop()
