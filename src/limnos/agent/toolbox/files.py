@@ -127,8 +127,7 @@ class _FileTools:
         path = arguments["path"]
         edited = await asyncio.to_thread(self._edited, arguments)
         await asyncio.to_thread(self._files.write, path, edited.data)
-        places = "1 place" if edited.places == 1 else f"{edited.places} places"
-        said = f"changed {places} in {path}, the first in line {edited.line}"
+        said = f"changed {_counted(edited.places, 'place')} in {path}, the first in line {edited.line}"
         return Output(said, said)
 
     async def list(self, arguments: Arguments, context: ToolContext) -> Output:
@@ -159,8 +158,7 @@ class _FileTools:
             before = self._files.read(path)
         except ToolFailure as failure:
             return Preview(failure.error.detail, ("this would fail",))
-        places = "1 place" if edited.places == 1 else f"{edited.places} places"
-        reason = f"changes 1 file, {places}"
+        reason = f"changes 1 file, {_counted(edited.places, 'place')}"
         return Preview(_diff(path, before, edited.data), (reason,), self._rule("edit_file", arguments))
 
     def _rule(self, tool: str, arguments: Arguments) -> Rule:
@@ -185,11 +183,15 @@ def _row(entry: Entry) -> str:
     return f"{entry.name}  {entry.size} bytes" if entry.kind == "file" else f"{entry.name}  ({entry.kind})"
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def _totals(entries: list[Entry]) -> str:
     """A count, and the largest file by name: small models read this line and answer right."""
     files = [entry for entry in entries if entry.kind == "file"]
     folders = sum(entry.kind == "folder" for entry in entries)
-    said = f"{len(files)} files, {folders} folders"
+    said = f"{_counted(len(files), 'file')}, {_counted(folders, 'folder')}"
     if not files:
         return said
     largest = max(files, key=lambda entry: entry.size)
