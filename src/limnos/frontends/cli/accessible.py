@@ -12,6 +12,7 @@ from limnos.kernel.events import (
     CallFinished,
     CallProposed,
     Event,
+    ReplyFinished,
     StepFinished,
     TurnFinished,
     TurnStarted,
@@ -49,7 +50,9 @@ class Speaker:
                 return self._question(event)
             case ApprovalAnswered():
                 return [f"limnos: you answered {event.answer}."]
-            case StepFinished() if event.text:
+            case ReplyFinished() if event.text:
+                return _indented("limnos: ", event.text)
+            case StepFinished() if event.text and not event.calls:
                 return _indented("limnos: ", event.text)
             case Warned():
                 return [f"warning: {one_line(event.text)} {one_line(event.fix)}".rstrip()]
@@ -76,7 +79,7 @@ class Speaker:
             rows.append(f"  part {number} of {len(parts)}: {command_text(one_line(' '.join(part)))}.")
         if event.destinations:
             rows.append(f"  destination: {', '.join(one_line(place) for place in event.destinations)}.")
-        if event.preview:
+        if event.preview and event.preview != event.arguments.get("command"):
             rows.extend(_indented("  change: ", command_text(event.preview), safe=True))
         return [*rows, _MENU.format(always=" 3 always." if event.rule else "")]
 

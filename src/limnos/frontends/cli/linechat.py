@@ -34,6 +34,7 @@ class LineChat:
     _ended: bool = False
     _waiting: int = 0
     _stopping: bool = False
+    _at_prompt: bool = False
     _inputs: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue[str])
 
     async def run(self) -> Leave:
@@ -85,12 +86,14 @@ class LineChat:
     async def _obey(self) -> None:
         while True:
             text = await self._inputs.get()
+            self._at_prompt = False
             outcome = None if self._answer(text) or not text.strip() else await self._enter(text)
             if isinstance(outcome, Leave):
                 self._leave(outcome)
             elif outcome:
                 self._show(outcome)
-            self._prompt()
+            if self.row or not self._waiting:
+                self._prompt()
             self._maybe_end()
 
     async def _enter(self, text: str) -> list[Line] | Leave:
@@ -134,7 +137,8 @@ class LineChat:
         if isinstance(event, ApprovalAsked | TurnFinished):
             self._waiting -= isinstance(event, TurnFinished)
             self._stopping = False
-            self._prompt()
+            if self.row or not self._waiting:
+                self._prompt()
             self._maybe_end()
         elif isinstance(event, TurnStarted):
             self._waiting = max(1, self._waiting)
@@ -154,6 +158,9 @@ class LineChat:
 
     def _show(self, rows: Sequence[Line]) -> None:
         console = self.desk.console
+        if rows and self._at_prompt:
+            self._at_prompt = False
+            console.say("")
         for row in rows:
             (console.show if is_text(row) or self.accessible else console.say_line)(row)
 
@@ -162,6 +169,7 @@ class LineChat:
             return
         if self.row and not self.accessible:
             sys.stderr.write(plain(self.row.row(self.desk.console.look, "", 0.0)) + "\n")
+        self._at_prompt = True
         label = "answer: " if self.row else "you: "
         sys.stderr.write(label if self.accessible else f"{self.desk.console.look.signs.you} ")
         sys.stderr.flush()
