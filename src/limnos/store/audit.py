@@ -3,27 +3,44 @@
 import errno
 import fcntl
 import os
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from limnos.kernel.errors import SessionInUseError, StorageError
 from limnos.kernel.events import Event, from_record, to_record
+from limnos.store.folders import private_folder
 from limnos.store.records import Loaded, encode_record, read_records
+
+# A lister asks for the lock for an instant to see who works; that must not look like a second writer.
+LOCK_TRIES = 20
+LOCK_PAUSE_S = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a file held: its events in order, and whether some of it was damaged."""
+    """What a file held: its events in order, and whether some of it was damaged.
+
+    `changed` holds the numbers of events that say something else than what was written.
+    """
 
     events: tuple[Event, ...]
     damaged: bool
     last_seq: int
+    changed: tuple[int, ...] = ()
 
 
 def read_history(path: Path) -> History:
     """Load a session file for reading; changes nothing on disk. Raises StorageError."""
-    loaded = read_records(_read(path))
-    return History(_events(loaded), bool(loaded.damaged or loaded.torn), loaded.last_seq)
+    return _history(read_records(_read(path)))
+
+
+def _history(loaded: Loaded) -> History:
+    events = _events(loaded)
+    return History(
+        events, bool(loaded.damaged or loaded.torn), loaded.last_seq, changed=tuple(loaded.changed)
+    )
 
 
 def _events(loaded: Loaded) -> tuple[Event, ...]:
@@ -62,13 +79,20 @@ class AuditLog:
             _lock(self._descriptor, path)
             loaded = read_records(_read(path))
             self._mend(loaded)
+            self._size = os.fstat(self._descriptor).st_size
+        except OSError as error:
+            os.close(self._descriptor)
+            raise storage_error(path, error) from None
         except BaseException:
             os.close(self._descriptor)
             raise
-        self.history = History(_events(loaded), bool(loaded.damaged or loaded.torn), loaded.last_seq)
+        self.history = _history(loaded)
 
     def append(self, event: Event, *, durable: bool = False) -> None:
-        """Write one line by one write; with `durable` it is on the disk when this returns."""
+        """Write one line by one write; with `durable` it is on the disk when this returns.
+
+        When that fails nothing of the line stays: the next one stands alone. Raises StorageError.
+        """
         line = encode_record(to_record(event))
         try:
             written = os.write(self._descriptor, line)
@@ -77,7 +101,10 @@ class AuditLog:
             if durable:
                 os.fdatasync(self._descriptor)
         except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._size)
             raise storage_error(self.path, error) from None
+        self._size += len(line)
 
     def close(self) -> None:
         """Flush to the disk and give the lock back; may be called twice."""
@@ -95,7 +122,7 @@ class AuditLog:
         """Set a torn last line aside and begin a new line, so that the next record stands alone."""
         if loaded.torn:
             aside = self.path.with_name(self.path.name + ".damaged")
-            with aside.open("ab") as file:
+            with open(aside, "ab", opener=_private) as file:
                 file.write(loaded.torn + b"\n")
         if not loaded.ends_with_newline:
             os.write(self._descriptor, b"\n")
@@ -103,21 +130,27 @@ class AuditLog:
 
 def _open(path: Path) -> int:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path.parent)
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise storage_error(path, error) from None
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
 def _lock(descriptor: int, path: Path) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        session = path.stem.rsplit("-", 1)[-1]
-        raise SessionInUseError(
-            f"session {session} cannot be written: it is open in another process",
-            f"limnos replay {session} to read, limnos open {session} --fork to write",
-        ) from None
+    for _ in range(LOCK_TRIES):
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(LOCK_PAUSE_S)
+    session = path.stem.rsplit("-", 1)[-1]
+    raise SessionInUseError(
+        f"session {session} cannot be written: it is open in another process",
+        f"limnos replay {session} to read, limnos open {session} --fork to write",
+    )
 
 
 def storage_error(path: Path, error: OSError) -> StorageError:

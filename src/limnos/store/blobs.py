@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from limnos.store.audit import storage_error
+from limnos.store.folders import private_folder
 
 _BLOCK = re.compile(r"^b[0-9a-f]{32}$")
 
@@ -18,13 +19,13 @@ class BlobStore:
 
     def put(self, data: bytes) -> str:
         """Keep `data`; the file appears whole or not at all. Raises StorageError."""
-        block = "b" + hashlib.sha256(data).hexdigest()[:32]
+        block = _block_of(data)
         path = self._path(block)
-        if path.exists():
+        if _is_whole(path, len(data)):
             return block
         draft = path.with_name(f".{block}.{os.getpid()}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(path.parent)
             with draft.open("wb") as file:
                 file.write(data)
                 file.flush()
@@ -36,13 +37,27 @@ class BlobStore:
         return block
 
     def get(self, block: str) -> bytes:
-        """The bytes of `block`. Raises KeyError when there is none, or it is no block id."""
+        """The bytes of `block`. Raises KeyError when there is none, it is damaged, or it is no block id."""
         if not _BLOCK.match(block):
             raise KeyError(block)
         try:
-            return self._path(block).read_bytes()
+            data = self._path(block).read_bytes()
         except OSError:
             raise KeyError(block) from None
+        if _block_of(data) != block:
+            raise KeyError(block)
+        return data
 
     def _path(self, block: str) -> Path:
         return self._folder / block[1:3] / block
+
+
+def _block_of(data: bytes) -> str:
+    return "b" + hashlib.sha256(data).hexdigest()[:32]
+
+
+def _is_whole(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False

@@ -1,5 +1,6 @@
 """Reading a session file that may be damaged: what is whole is kept, what is not is reported."""
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -13,16 +14,21 @@ from limnos.kernel.arguments import ParseFailure, parse_json
 
 _NULS = re.compile(rb"\x00+")
 _HEAD = re.compile(rb'\{"v":')
+_SUM = re.compile(rb',"sum":"([0-9a-f]{16})"\}$')
 _ENCODER = msgspec.json.Encoder()
 
 
 @dataclass(slots=True)
 class Loaded:
-    """The records of a file in order. `torn` is the last line if it was cut; `damaged` counts bad lines."""
+    """The records of a file in order. `torn` is the last line if it was cut; `damaged` counts bad lines.
+
+    `changed` holds the numbers of whole records that say something else than what was written.
+    """
 
     records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     torn: bytes = b""
     damaged: int = 0
+    changed: list[int] = field(default_factory=list[int])
     ends_with_newline: bool = True
 
     @property
@@ -51,16 +57,21 @@ def read_records(data: bytes) -> Loaded:
 
 def _take(line: bytes, loaded: Loaded) -> bool:
     """Keep the records of one line; False when there is none although it holds something."""
-    record = parse_record(line)
-    if record is not None:
-        loaded.records.append(record)
-        return True
-    if not line:
+    if not line or _keep(line, loaded):
         return True
     loaded.damaged += 1
-    found = [record for piece in _pieces(line) if (record := parse_record(piece)) is not None]
-    loaded.records.extend(found)
-    return bool(found)
+    return sum(_keep(piece, loaded) for piece in _pieces(line)) > 0
+
+
+def _keep(line: bytes, loaded: Loaded) -> bool:
+    record = parse_record(line)
+    if record is None:
+        return False
+    loaded.records.append(record)
+    if not _is_as_written(line):
+        loaded.damaged += 1
+        loaded.changed.append(record["seq"])
+    return True
 
 
 def _pieces(line: bytes) -> Iterator[bytes]:
@@ -89,9 +100,23 @@ def parse_record(line: bytes) -> dict[str, Any] | None:
 
 
 def encode_record(record: dict[str, Any]) -> bytes:
-    """One line, newline included. Lone surrogates, which no file may hold, become question marks."""
+    """One line, newline included. Lone surrogates, which no file may hold, become question marks.
+
+    Its last field `sum` is the beginning of the SHA-256 of the line without it: a byte that changes on the
+    disk inside a text leaves a valid record, and nothing else would tell. A line without `sum` is fine.
+    """
     try:
-        return _ENCODER.encode(record) + b"\n"
+        line = _ENCODER.encode(record)
     except UnicodeEncodeError:
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-        return text.encode("utf-8", "replace") + b"\n"
+        line = text.encode("utf-8", "replace")
+    return b'%b,"sum":"%b"}\n' % (line[:-1], _digest(line))
+
+
+def _is_as_written(line: bytes) -> bool:
+    found = _SUM.search(line)
+    return found is None or _digest(line[: found.start()] + b"}") == found.group(1)
+
+
+def _digest(line: bytes) -> bytes:
+    return hashlib.sha256(line).hexdigest()[:16].encode()

@@ -8,6 +8,7 @@ from pathlib import Path
 from limnos import lazy
 from limnos.kernel.errors import SettingsError, UsageError
 from limnos.store.audit import storage_error
+from limnos.store.folders import private_folder
 
 _NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 
@@ -67,7 +68,7 @@ class Secrets:
     def _write(self, values: dict[str, str]) -> None:
         draft = self._path.with_name(f".secrets.{os.getpid()}")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(self._path.parent)
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(lazy.tomlkit.dumps(values))  # pyright: ignore[reportUnknownMemberType]

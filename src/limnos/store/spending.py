@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from limnos.store.audit import storage_error
+from limnos.store.folders import private_folder
 
 
 class SpendingFile:
@@ -20,7 +21,7 @@ class SpendingFile:
     def add(self, cost: Decimal) -> None:
         """Append a cost. Raises StorageError."""
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_folder(self._path.parent)
             descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
                 os.write(descriptor, f"{self._now()[:10]} {cost}\n".encode())
@@ -53,6 +54,8 @@ class SpendingFile:
         for line in whole.decode("utf-8", "replace").splitlines():
             day, _, amount = line.partition(" ")
             try:
-                self._days[day] = self._days.get(day, Decimal(0)) + Decimal(amount)
+                cost = Decimal(amount)
             except InvalidOperation:
                 continue
+            if cost.is_finite():
+                self._days[day] = self._days.get(day, Decimal(0)) + cost
