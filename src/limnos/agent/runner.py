@@ -3,10 +3,11 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import reduce
 
 from limnos.kernel.cancel import Cancel, StopReason
-from limnos.kernel.errors import LimitError, StorageError
+from limnos.kernel.errors import LimitError, StorageError, UsageError
 from limnos.kernel.events import Event, InputInjected, StepFinished, TurnFinished, TurnStarted
 from limnos.kernel.limits import Meter
 from limnos.kernel.loop import Loop
@@ -96,7 +97,7 @@ class Runner:
     @property
     def interrupted(self) -> bool:
         """Whether the last turn has no end yet and nothing runs."""
-        return self.stream.conversation.turn_open and self._task is None
+        return self.stream.conversation.turn_open and self._idle
 
     @property
     def waiting(self) -> list[Input]:
@@ -104,7 +105,9 @@ class Runner:
         return list(self._queue)
 
     def submit(self, given: Input) -> None:
-        """Queue an input. Raises LimitError when 256 wait already."""
+        """Queue an input. Raises LimitError when 256 wait already, UsageError after `close`."""
+        if self._closed:
+            raise UsageError(f"session {self.stream.session} is closed", f"limnos open {self.stream.session}")
         if self._is_known(given):
             return
         if len(self._queue) >= MAX_QUEUE:
@@ -119,7 +122,6 @@ class Runner:
         if self._turn is None:
             self.submit(given)
         elif not self._is_known(given):
-            self._narrow(self._turn, parse_principal(given.principal))
             self._turn.inbox.append(
                 InputInjected(
                     input=given.text,
@@ -183,7 +185,9 @@ class Runner:
         self.stop("terminated")
         if (task := self._task) is not None:
             await asyncio.wait({task}, timeout=self._fit.grace_seconds * 2)
-            task.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task}, timeout=self._fit.grace_seconds + 1)
         self._end(None)
         self._fit.finish()
 
@@ -193,15 +197,26 @@ class Runner:
             waiting |= {one.client_id for one in self._turn.inbox}
         return given.client_id in self.stream.conversation.client_ids or given.client_id in waiting
 
-    def _narrow(self, turn: Turn, principal: Principal) -> None:
-        turn.principal = turn.state.principal = turn.principal.narrowed(principal)
+    @property
+    def _idle(self) -> bool:
+        """Whether nothing runs; who hears a turn's last event may come before the task is settled."""
+        return self._task is None or self._task.done()
 
     def _wake(self, resumed_by: str = "") -> None:
-        if self._task is None and not self._closed:
+        if self._idle and not self._closed:
             self._task = asyncio.create_task(self._work(resumed_by))
             self._task.add_done_callback(self._settled)
 
     async def _work(self, resumed_by: str) -> None:
+        try:
+            await self._serve(resumed_by)
+        except StorageError as error:
+            # nothing can be written: who waits is told, the rest of the queue and the open turn stay
+            self.stream.tell(_unsaved(self._turn, error))
+        finally:
+            self._turn = None
+
+    async def _serve(self, resumed_by: str) -> None:
         if resumed_by:
             await self._continue(resumed_by)
         elif self.stream.conversation.turn_open:
@@ -213,12 +228,13 @@ class Runner:
                 return
 
     def _settled(self, task: "asyncio.Task[None]") -> None:
-        self._task = self._turn = None
+        if self._task is task:
+            self._task = None
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._end(fault)
 
     def _begin(self, given: Input) -> Turn:
-        stream = self.stream
+        stream, self._turn = self.stream, None
         stream.turn, stream.step = stream.conversation.turn + 1, 0
         stream.emit(
             TurnStarted(
@@ -243,21 +259,29 @@ class Runner:
     async def _continue(self, source: str) -> None:
         conversation = self.stream.conversation
         self.stream.turn, self.stream.step = conversation.turn, conversation.step
-        resume(self.stream, source, "owner")
-        turn = self._fresh("", source, Principal())
+        principal = self._speakers()
+        resume(self.stream, source, str(principal))
+        turn = self._fresh("", source, principal)
         turn.meter.steps = conversation.step
         await self._run(turn, resumed=True)
+
+    def _speakers(self) -> Principal:
+        """Who spoke in the interrupted turn: continuing it gives nobody more rights."""
+        spoken = [
+            parse_principal(event.principal)
+            for event in self._fit.history(0)
+            if isinstance(event, TurnStarted | InputInjected) and event.turn == self.stream.turn
+        ]
+        return reduce(Principal.narrowed, spoken) if spoken else Principal()
 
     async def _run(self, turn: Turn, *, resumed: bool = False) -> None:
         try:
             await self._fit.loop.run(turn, resumed=resumed)
-        except StorageError as error:
-            self.stream.tell(_unsaved(turn, error))
         finally:
             # what came too late for this turn begins the next one
             late = [Input(one.input, one.client_id, one.source, one.principal) for one in turn.inbox]
             self._queue.extendleft(reversed(late))
-            self._turn = None
+            turn.inbox.clear()
 
     def _abandon(self) -> None:
         """A new input came instead of a continuation: the interrupted turn gets its end."""
@@ -273,6 +297,8 @@ class Runner:
         )
 
     def _tell(self, event: Event) -> None:
+        if isinstance(event, InputInjected) and self._turn is not None:
+            narrow(self._turn, parse_principal(event.principal))
         for inbox in tuple(self._readers):
             inbox.put_nowait(event)
 
@@ -281,13 +307,19 @@ class Runner:
             inbox.put_nowait(_Ended(fault))
 
 
-def _unsaved(turn: Turn, error: StorageError) -> TurnFinished:
-    finished = TurnFinished(
+def narrow(turn: Turn, principal: Principal) -> None:
+    """Take an input of `principal` into `turn`: from now on it has the rights that all its speakers have."""
+    turn.principal = turn.state.principal = turn.principal.narrowed(principal)
+
+
+def _unsaved(turn: Turn | None, error: StorageError) -> TurnFinished:
+    return TurnFinished(
         reason="failed",
         exit=1,
-        steps=turn.meter.steps,
-        calls=turn.state.calls,
-        ms=turn.meter.milliseconds,
-        tokens=turn.meter.tokens,
+        steps=turn.meter.steps if turn else 0,
+        calls=turn.state.calls if turn else 0,
+        ms=turn.meter.milliseconds if turn else 0,
+        tokens=turn.meter.tokens if turn else 0,
+        message=error.what,
+        fix=error.fix,
     )
-    return replace(finished, message=error.what, fix=error.fix)
