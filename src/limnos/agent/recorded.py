@@ -3,8 +3,10 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
 from limnos.kernel.cancel import Cancel
@@ -12,6 +14,7 @@ from limnos.kernel.conversation import result_of
 from limnos.kernel.errors import LimitError, ModelError
 from limnos.kernel.events import (
     ApprovalAnswered,
+    ApprovalAsked,
     CallFinished,
     CallProposed,
     CallStarted,
@@ -25,8 +28,10 @@ from limnos.kernel.events import (
 from limnos.kernel.messages import Arguments, ToolCall, text_of
 from limnos.kernel.model import Delta, Finish, FinishReason, ReasoningDelta, Request, TextDelta, Usage
 from limnos.kernel.registry import Registry
-from limnos.kernel.seams import Answer, Question, parse_principal
-from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
+from limnos.kernel.seams import Answer, Question, Rule, parse_principal
+from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
+
+ORDER_S = 1.0
 
 
 class RecordEnds(BaseException):
@@ -55,9 +60,14 @@ class Episode:
 
     @property
     def end(self) -> TurnFinished | None:
-        """The terminal event; None when the process died first."""
-        last = self.events[-1] if self.events else None
-        return last if isinstance(last, TurnFinished) else None
+        """The terminal event; None when the process died first, whatever was written about it later."""
+        if any(isinstance(event, StepFinished) and event.finish == "interrupted" for event in self.events):
+            return None
+        return next((event for event in reversed(self.events) if isinstance(event, TurnFinished)), None)
+
+    def stop(self, cancel: Cancel) -> None:
+        """Stop the turn as it was stopped then."""
+        cancel.request("terminated" if self.end and self.end.reason == "terminated" else "stopped")
 
     def partial(self) -> str:
         """What the reply had said when the turn was cut short; it stands before the closing note."""
@@ -113,8 +123,8 @@ class RecordedModel:
     """Says again what was said. When the record has no more, the turn ends as it ended then."""
 
     def __init__(self, episode: Episode, cancel: Cancel, inbox: list[InputInjected], name: str) -> None:
+        self._episode = episode
         self._steps = episode.steps()
-        self._end = episode.end
         self._partial = episode.partial()
         self._cancel = cancel
         self._inbox = inbox
@@ -138,11 +148,11 @@ class RecordedModel:
         yield Finish(_reason(step.finish), tuple(step.calls), step.detail)
 
     async def _finish_as_recorded(self) -> None:
-        end = self._end
+        end = self._episode.end
         if end is None:
             raise RecordEnds
         if end.reason in ("stopped", "terminated"):
-            self._cancel.request("terminated" if end.reason == "terminated" else "stopped")
+            self._episode.stop(self._cancel)
             await asyncio.sleep(0)
         error = LimitError if end.reason == "limit" else ModelError
         raise error(end.message, end.fix)
@@ -167,12 +177,16 @@ class RecordedTools:
     """The tools of the record, with today's schemas and flags where they still exist."""
 
     def __init__(self, episode: Episode, cancel: Cancel, today: Registry) -> None:
+        self._episode = episode
         self._finished = {event.call: event for event in episode.events if isinstance(event, CallFinished)}
+        self._asked = deque(event for event in episode.events if isinstance(event, ApprovalAsked))
+        self._again = {call: asyncio.Event() for call in self._finished}
         self._cancel = cancel
-        self._end = episode.end
         self.registry = Registry()
         for _, tool in today.items():
-            self.registry.register(replace(tool, execute=self.execute, preview=None, timeout_s=3600.0))
+            self.registry.register(
+                replace(tool, execute=self.execute, preview=self.preview, timeout_s=3600.0)
+            )
         for event in episode.events:
             ran = isinstance(event, CallProposed) and self._ran(episode, event.call)
             if isinstance(event, CallProposed) and ran and self.registry.get(event.tool) is None:
@@ -186,10 +200,9 @@ class RecordedTools:
         event = self._finished.get(context.call)
         if event is None or event.outcome == "unknown":
             raise RecordEnds
+        await self._wait_for_those_before(context.call)
         if event.outcome == "cancelled":
-            self._cancel.request(
-                "terminated" if self._end and self._end.reason == "terminated" else "stopped"
-            )
+            self._episode.stop(self._cancel)
         result = result_of(event)
         if (
             result.error is not None
@@ -200,19 +213,43 @@ class RecordedTools:
             raise ToolFailure(result.error.reason, result.error.detail, result.error.hint)
         return Output(text_of(result.parts), event.summary, event.exit, result.error, event.origin)
 
+    def preview(self, arguments: Arguments) -> Preview:
+        """The rule that the next recorded question offered."""
+        rule = self._asked.popleft().rule if self._asked else None
+        return Preview(
+            rule=Rule(rule["effect"], rule["tool"], rule["match"], rule["scope"]) if rule else None
+        )
+
+    def hear(self, event: Event) -> None:
+        """Listen to the replay: what ran side by side ends in the order of the record."""
+        if isinstance(event, CallFinished) and event.call in self._again:
+            self._again[event.call].set()
+
+    async def _wait_for_those_before(self, call: str) -> None:
+        with suppress(TimeoutError):  # one that never comes is a divergence, found later
+            async with asyncio.timeout(ORDER_S):
+                for before in takewhile(lambda other: other != call, self._again):
+                    await self._again[before].wait()
+
 
 def _unknown_tool(event: CallProposed, tools: RecordedTools) -> Tool:
     effects = "external" if event.effects == "external" else "local" if event.effects == "local" else "none"
     return Tool(
-        event.tool, "a tool of the record that is not here today", {"type": "object"}, tools.execute, effects
+        event.tool,
+        "a tool of the record that is not here today",
+        {"type": "object"},
+        tools.execute,
+        effects,
+        preview=tools.preview,
     )
 
 
 class RecordedAnswers:
     """Gives the recorded answers again, in order."""
 
-    def __init__(self, events: Sequence[Event], cancel: Cancel) -> None:
-        self._answers = deque(event for event in events if isinstance(event, ApprovalAnswered))
+    def __init__(self, episode: Episode, cancel: Cancel) -> None:
+        self._episode = episode
+        self._answers = deque(event for event in episode.events if isinstance(event, ApprovalAnswered))
         self._cancel = cancel
 
     async def ask(self, question: Question) -> Answer:
@@ -223,7 +260,7 @@ class RecordedAnswers:
         if event.answer == "expired":
             raise TimeoutError
         if event.answer == "cancelled":
-            self._cancel.request("stopped")
+            self._episode.stop(self._cancel)
         principal = parse_principal(event.principal)
         return Answer(event.answer, event.reason, event.arguments, principal, event.source)
 

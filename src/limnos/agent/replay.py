@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,21 @@ from limnos.agent.recorded import (
     RecordEnds,
     canonical,
 )
+from limnos.agent.runner import narrow
 from limnos.agent.sessions import fold
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
 from limnos.kernel.conversation import Conversation
+from limnos.kernel.errors import LimitError
 from limnos.kernel.events import (
     ApprovalAnswered,
     ApprovalAsked,
     CallFinished,
+    CallStarted,
     Event,
+    InputInjected,
+    SessionStarted,
     TurnResumed,
     TurnStarted,
     to_record,
@@ -41,7 +47,7 @@ from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Parts, Turn
 from limnos.sdk.files import Files
 from limnos.sdk.schema import SchemaValidator
-from limnos.store.audit import read_history
+from limnos.store.audit import History, read_history
 
 # What must come out the same; times, sizes, costs and random ids need not.
 COMPARED: dict[str, tuple[str, ...]] = {
@@ -126,10 +132,41 @@ class _Place:
         return "replayed"
 
 
+class _HurriedClock:
+    """A clock that does not make a replay wait."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.now, self.later, self.monotonic = clock.now, clock.later, clock.monotonic
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(0)
+
+
+class _RecordedMeter(Meter):
+    """Ends the turn at the step border at which it ended then."""
+
+    def __init__(self, episode: Episode, cancel: Cancel, clock: Clock) -> None:
+        super().__init__(Caps(10**6, 10**12, 10**9), clock, _free, _NoMoney())
+        self._episode = episode
+        self._cancel = cancel
+
+    def check(self) -> None:
+        end = self._episode.end
+        if end is None or self.steps < end.steps:
+            return
+        if end.reason == "limit":
+            raise LimitError(end.message, end.fix)
+        if end.reason in ("stopped", "terminated"):
+            self._episode.stop(self._cancel)
+
+
 def verify(path: Path, clock: Clock) -> Verification:
     """Run every turn of the session file again. Reads only; starts no tool and no model."""
     history = read_history(path)
-    divergence = asyncio.run(_first_divergence(history.events, clock))
+    divergence = _changed_record(history) or asyncio.run(
+        _first_divergence(history.events, _HurriedClock(clock))
+    )
     kinds = [event.type for event in history.events]
     return Verification(
         len(history.events),
@@ -138,6 +175,16 @@ def verify(path: Path, clock: Clock) -> Verification:
         history.damaged,
         divergence,
     )
+
+
+def _changed_record(history: History) -> Divergence | None:
+    """A record that is not as it was written, or not where it was."""
+    if history.changed:
+        return Divergence(history.changed[0], "record", "as written", "changed since")
+    for before, event in pairwise(history.events):
+        if event.seq <= before.seq:
+            return Divergence(event.seq, "order", f"above {before.seq}", str(event.seq))
+    return None
 
 
 async def _first_divergence(events: tuple[Event, ...], clock: Clock) -> Divergence | None:
@@ -175,7 +222,8 @@ async def _run(episode: Episode, before: Sequence[Event], clock: Clock) -> list[
 
 
 def _turn(episode: Episode, conversation: Conversation, clock: Clock) -> Turn:
-    meter = Meter(Caps(10**6, 10**12, 10**9), clock, _free, _NoMoney())
+    cancel = Cancel(1.0)
+    meter = _RecordedMeter(episode, cancel, clock)
     meter.steps = conversation.step if isinstance(episode.head, TurnResumed) else 0
     text = episode.head.input if isinstance(episode.head, TurnStarted) else ""
     principal = (
@@ -184,30 +232,32 @@ def _turn(episode: Episode, conversation: Conversation, clock: Clock) -> Turn:
         else None
     )
     assert principal is not None
-    return Turn(text, "replay", principal, meter, Cancel(1.0))
+    return Turn(text, "replay", principal, meter, cancel)
 
 
 def _free(model: str, usage: Usage) -> tuple[Decimal, str]:
     return Decimal(0), "USD"
 
 
-def _today(clock: Clock) -> Registry:
+def _today(clock: Clock, cwd: str) -> Registry:
     """All built-in tools, wired to nothing: their names, schemas and flags."""
     registry = Registry()
-    inputs = ToolInputs(Files(Path("/")), {}, 60.0, clock, lambda: "UTC", lambda _: None, _NoBlobs())
+    inputs = ToolInputs(Files(Path(cwd)), {}, 60.0, clock, lambda: "UTC", lambda _: None, _NoBlobs())
     register(registry, built_in_tools(inputs))
     return registry
 
 
 def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn: Turn) -> Parts:
     started = next(event for event in (episode.head, *reversed(before)) if isinstance(event, TurnStarted))
-    recorded = RecordedTools(episode, turn.cancel, _today(stream.clock))
+    recorded = RecordedTools(episode, turn.cancel, _today(stream.clock, _folder(episode, before)))
+    stream.listen(recorded.hear)
+    stream.listen(lambda event: _merge(turn, event))
     gate = Gate(
         GateSettings(
             "yolo" if started.mode == "yolo" else "auto" if started.mode == "auto" else "ask",
             _trusted(episode),
         ),
-        None if _unattended(episode) else RecordedAnswers(episode.events, turn.cancel),
+        None if _unattended(episode) else RecordedAnswers(episode, turn.cancel),
         stream,
         _RecordedIds(episode),
         stored_rules(before),
@@ -219,6 +269,21 @@ def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn:
     model = RecordedModel(episode, turn.cancel, turn.inbox, started.model)
     calls = Calls(tools, gate, stages, stream)
     return Parts(model, _WholeContext(), calls, stages, stream, _RecordedIds(episode), 1024)
+
+
+def _folder(episode: Episode, before: Sequence[Event]) -> str:
+    """Where the session worked: rules name files relative to it."""
+    found = (
+        event.cwd
+        for event in (*episode.events, *before)
+        if isinstance(event, CallStarted | ApprovalAsked | SessionStarted) and event.cwd
+    )
+    return next(found, "/")
+
+
+def _merge(turn: Turn, event: Event) -> None:
+    if isinstance(event, InputInjected):
+        narrow(turn, parse_principal(event.principal))
 
 
 class _RecordedIds:
@@ -243,7 +308,7 @@ def _unattended(episode: Episode) -> bool:
 
 
 def _trusted(episode: Episode) -> bool:
-    """In mode auto, edits that ran unasked say that the workspace was trusted."""
+    """In mode auto, edits that ran unasked while none was asked about say that the workspace was trusted."""
     asked = {event.call for event in episode.events if isinstance(event, ApprovalAsked | ApprovalAnswered)}
     edits = [
         event
@@ -252,14 +317,14 @@ def _trusted(episode: Episode) -> bool:
         and event.tool in ("write_file", "edit_file")
         and event.outcome == "done"
     ]
-    return any(event.call not in asked for event in edits)
+    return bool(edits) and all(event.call not in asked for event in edits)
 
 
 def _compare(episode: Episode, replayed: list[Event]) -> Divergence | None:
     recorded = [event for event in episode.events if event.type in COMPARED]
     again = [event for event in replayed if event.type in COMPARED]
     if episode.end is None:
-        # the process died: what it wrote is a beginning, and its calls were closed at the next start
+        # the process died: what it wrote is a beginning, and the next start closed its calls and the turn
         recorded = [event for event in recorded if not _is_recovery(event)]
         again = again[: len(recorded)]
     for one, other in zip(recorded, again, strict=False):
@@ -276,6 +341,8 @@ def _is_recovery(event: Event) -> bool:
     record = to_record(event)
     if record["type"] == "step_finished":
         return record["finish"] == "interrupted"
+    if record["type"] == "turn_finished":
+        return True
     return record["type"] == "call_finished" and record["outcome"] in ("unknown", "cancelled")
 
 
