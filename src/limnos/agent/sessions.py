@@ -1,20 +1,33 @@
 """The sessions of a persona on disk: where they lie, what state they are in, forks."""
 
 import fcntl
+import mmap
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from limnos.kernel.conversation import Conversation
 from limnos.kernel.errors import UsageError
-from limnos.kernel.events import Event, SessionStarted, StepFinished, TurnFinished, TurnStarted, to_record
+from limnos.kernel.events import (
+    Event,
+    SessionStarted,
+    StepFinished,
+    TurnFinished,
+    TurnResumed,
+    TurnStarted,
+    to_record,
+)
 from limnos.kernel.seams import Clock
 from limnos.store.audit import read_history, storage_error
+from limnos.store.folders import private_folder
 from limnos.store.records import encode_record, read_records
 
 _EDGE = 65_536
+_RENAMED = b'"type":"session_changed"'
+_TURNS = frozenset({TurnStarted.type, TurnResumed.type, TurnFinished.type})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +69,34 @@ class SessionFiles:
         return any(self._folder.glob(f"*/*/*-{session}.jsonl"))
 
     def newest(self) -> Iterator[Path]:
-        """All session files, the one begun last first."""
-        return iter(sorted(self._folder.glob("*/*/*.jsonl"), key=lambda path: path.name, reverse=True))
+        """All session files, the one written last first."""
+        files = [(_written(path), path.name, path) for path in self._folder.glob("*/*/*.jsonl")]
+        return (path for _, _, path in sorted(files, reverse=True))
 
     def summaries(self, limit: int | None = None) -> list[Summary]:
-        """The newest sessions; reads only the first and the last 64 KB of each file."""
-        rows = [self._summary(path) for path, _ in zip(self.newest(), _count(limit), strict=False)]
+        """The newest sessions; reads the beginning and the end of each file, 64 KB if that holds a record."""
+        found = (row for path in self.newest() if (row := self._summary(path)) is not None)
+        rows = list(islice(found, limit))
         return sorted(rows, key=lambda row: row.updated, reverse=True)
 
-    def _summary(self, path: Path) -> Summary:
-        head, tail = _edges(path)
-        records = read_records(head).records + read_records(tail).records
-        last = records[-1] if records else {}
+    def _summary(self, path: Path) -> Summary | None:
+        """One row; None for a file that went away meanwhile. Raises StorageError."""
+        try:
+            with path.open("rb") as file:
+                head, tail, renamed = _ends(file)
+                locked = _is_locked(file)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise storage_error(path, error) from None
+        recent = tail or head
+        last = recent[-1] if recent else {}
         return Summary(
             id=path.stem.rsplit("-", 1)[-1],
-            state=_state(records, _is_locked(path)),
+            state=_state(recent, locked),
             updated=str(last.get("time", "")),
             persona=self._persona,
-            title=_title(records),
+            title=_title([*head, *renamed]),
             path=str(path),
             events=int(last.get("seq", 0)),
         )
@@ -108,7 +131,7 @@ class SessionFiles:
         last = events[-1]
         now = self._clock.now()
         note = StepFinished(
-            text="[forked here]", finish="stopped",
+            text="[forked here]", finish="interrupted",
             seq=last.seq + 1, time=now, session=last.session, turn=last.turn, step=last.step,
         )  # fmt: skip
         end = TurnFinished(
@@ -139,7 +162,7 @@ def _up_to_step(events: tuple[Event, ...], seq: int | None) -> list[Event]:
 def _write_whole(path: Path, data: bytes) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path.parent)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
@@ -151,23 +174,47 @@ def _write_whole(path: Path, data: bytes) -> None:
         raise storage_error(path, error) from None
 
 
-def _count(limit: int | None) -> Iterator[int]:
-    return iter(range(limit if limit is not None else 1_000_000))
-
-
-def _edges(path: Path) -> tuple[bytes, bytes]:
-    """The first and the last whole lines of a file; the second is empty when the first are all."""
+def _written(path: Path) -> int:
     try:
-        with path.open("rb") as file:
-            head = file.read(_EDGE)
-            size = os.fstat(file.fileno()).st_size
-            if size <= _EDGE:
-                return head, b""
-            file.seek(max(size - _EDGE, _EDGE))
-            tail = file.read(_EDGE)
-    except OSError as error:
-        raise storage_error(path, error) from None
-    return head[: head.rfind(b"\n") + 1], tail[tail.find(b"\n") + 1 :]
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+_Records = list[dict[str, Any]]
+
+
+def _ends(file: BinaryIO) -> tuple[_Records, _Records, _Records]:
+    """The first records, the last ones unless the first are all, and the last renaming wherever it stands."""
+    head = file.read(_EDGE)
+    size = os.fstat(file.fileno()).st_size
+    if size <= _EDGE:
+        records = read_records(head).records
+        return records, [], records
+    first = read_records(head[: head.rfind(b"\n") + 1]).records
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return first, _last_records(data), _line_around(data, data.rfind(_RENAMED))
+
+
+def _last_records(data: mmap.mmap) -> _Records:
+    """The records at the end; one that is larger than the end is read whole."""
+    edge = _EDGE
+    while True:
+        start = max(len(data) - edge, 0)
+        if start:
+            start = data.find(b"\n", start) + 1 or len(data)
+        records = read_records(data[start:]).records
+        if records or edge >= len(data):
+            return records
+        edge *= 4
+
+
+def _line_around(data: mmap.mmap, place: int) -> _Records:
+    if place < 0:
+        return []
+    start = data.rfind(b"\n", 0, place) + 1
+    end = data.find(b"\n", place)
+    return read_records(data[start : end if end >= 0 else len(data)]).records
 
 
 def _title(records: list[dict[str, Any]]) -> str:
@@ -180,34 +227,25 @@ def _title(records: list[dict[str, Any]]) -> str:
     return str(first.get("input", "")).strip().split("\n")[0][:80] if first else ""
 
 
-def _state(records: list[dict[str, Any]], locked: bool) -> str:
-    if not any(record["type"] == TurnStarted.type for record in records):
-        return "working" if locked else "empty"
-    last = records[-1]
-    if last["type"] == TurnFinished.type:
-        reason = str(last.get("reason", "failed"))
+def _state(recent: list[dict[str, Any]], locked: bool) -> str:
+    """What the last turn is in. `recent` are the last records: without a turn in them one is still open."""
+    turn = next((record for record in reversed(recent) if record["type"] in _TURNS), None)
+    if turn is None and recent and recent[0]["type"] == SessionStarted.type:
+        return "empty"
+    if turn is not None and turn["type"] == TurnFinished.type:
+        reason = str(turn.get("reason", "failed"))
         return "stopped" if reason == "terminated" else reason
     if not locked:
-        return "interrupted" if _turn_open(records) else "done"
-    asked = {record["approval"] for record in records if record["type"] == "approval_asked"}
-    answered = {record["approval"] for record in records if record["type"] == "approval_answered"}
+        return "interrupted" if recent else "empty"
+    asked = {record["approval"] for record in recent if record["type"] == "approval_asked"}
+    answered = {record["approval"] for record in recent if record["type"] == "approval_answered"}
     return "waiting" if asked - answered else "working"
 
 
-def _turn_open(records: list[dict[str, Any]]) -> bool:
-    for record in reversed(records):
-        if record["type"] == TurnFinished.type:
-            return False
-        if record["type"] in ("turn_started", "turn_resumed"):
-            return True
-    return True
-
-
-def _is_locked(path: Path) -> bool:
+def _is_locked(file: BinaryIO) -> bool:
     """Whether some process writes this session now."""
     try:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-    except OSError:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
         return True
+    return False
