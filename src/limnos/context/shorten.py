@@ -1,11 +1,22 @@
 """Head and tail of texts that are too long for the window."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any, cast
 
-from limnos.kernel.messages import Message, Text, text_of
+from limnos.kernel.messages import Message, Text, ToolCall, result_text, text_of
 
-LEAST_CHARACTERS = 200
+LEAST_CHARACTERS = 60
+TRIES = 12
+
+
+class TooLargeError(ValueError):
+    """Even with every text as short as it can be, `tokens` are left."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__(f"{tokens} tokens are left")
+        self.tokens = tokens
 
 
 def head_and_tail(text: str, characters: int) -> str:
@@ -19,43 +30,100 @@ def head_and_tail(text: str, characters: int) -> str:
     )
 
 
-def shorten_results(messages: list[Message], room: int, count: Callable[[str], int]) -> list[Message]:
-    """Shorten texts, longest first in equal shares, until all fit `room` tokens.
+def text_to_count(message: Message) -> str:
+    """All that a provider reads of `message`, as one text."""
+    said = text_of(message.parts) if message.result is None else result_text(message.result)
+    calls = (
+        f"{call.name}{json.dumps(dict(call.arguments or {}), ensure_ascii=False)}" for call in message.calls
+    )
+    return said + "".join(calls)
 
-    The system message stays; every other text keeps at least 200 characters. Roles, calls and pairing do
-    not change.
+
+def shorten(messages: Sequence[Message], room: int, tokens: Callable[[Message], int]) -> list[Message]:
+    """Cut the longest texts to one common length until all messages have at most `room` tokens.
+
+    What is cut: texts of messages and results, and call arguments value by value, so that they stay valid
+    JSON. Roles, calls and pairing do not change. Raises TooLargeError when nothing is left to cut.
     """
-    texts = [_text(message) for message in messages[1:]]
-    sizes = [count(text) for text in texts]
-    bound = _fair_bound(sizes, room)
-    shortened = [messages[0]]
-    for message, text, size in zip(messages[1:], texts, sizes, strict=True):
-        if size <= bound:
-            shortened.append(message)
-        else:
-            characters = max(int(len(text) * bound / size * 0.9), LEAST_CHARACTERS)
-            shortened.append(_with_text(message, head_and_tail(text, characters)))
-    return shortened
+    shortened = list(messages)
+    total = sum(map(tokens, shortened))
+    bound = max((len(text) for message in messages for text in _texts(message)), default=0)
+    for _ in range(TRIES):
+        if total <= room:
+            return shortened
+        if bound <= LEAST_CHARACTERS:
+            break
+        fair = _fair_bound(shortened, max(room, 0) / total)
+        bound = max(min(fair, bound * 3 // 4), LEAST_CHARACTERS)
+        shortened = [_cut(message, bound) for message in messages]
+        total = sum(map(tokens, shortened))
+    if total <= room:
+        return shortened
+    raise TooLargeError(total)
 
 
-def _fair_bound(sizes: list[int], room: int) -> float:
-    """The largest size such that the sum of all sizes cut at it is at most `room`."""
-    left = float(room)
-    waiting = sorted(sizes)
+def _fair_bound(messages: Sequence[Message], share: float) -> int:
+    """The length such that all texts, cut at it, have `share` of the characters they have now."""
+    waiting = sorted(len(text) for message in messages for text in _texts(message))
+    left = sum(waiting) * share
     for place, size in enumerate(waiting):
-        share = left / (len(waiting) - place)
-        if size > share:
-            return share
+        equal = left / (len(waiting) - place)
+        if size > equal:
+            return int(equal)
         left -= size
-    return float(max(sizes, default=0))
+    return max(waiting, default=0)
 
 
-def _text(message: Message) -> str:
-    return text_of(message.result.parts if message.result else message.parts)
+def _texts(message: Message) -> Iterator[str]:
+    yield text_of(message.result.parts if message.result else message.parts)
+    for call in message.calls:
+        yield from _strings(dict(call.arguments or {}))
 
 
-def _with_text(message: Message, text: str) -> Message:
-    if message.result is not None:
-        return replace(message, result=replace(message.result, parts=(Text(text),)))
-    others = tuple(part for part in message.parts if not isinstance(part, Text))
-    return replace(message, parts=(*others, Text(text)))
+def _strings(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in cast("dict[str, Any]", value).values():
+                yield from _strings(item)
+        case list():
+            for item in cast("list[Any]", value):
+                yield from _strings(item)
+        case _:
+            pass
+
+
+def _cut(message: Message, characters: int) -> Message:
+    result = message.result
+    if result is not None:
+        return replace(message, result=replace(result, parts=_cut_parts(result.parts, characters)))
+    calls = tuple(_cut_call(call, characters) for call in message.calls)
+    return replace(message, parts=_cut_parts(message.parts, characters), calls=calls)
+
+
+def _cut_parts(parts: tuple[Any, ...], characters: int) -> tuple[Any, ...]:
+    text = text_of(parts)
+    if len(text) <= characters:
+        return parts
+    others = tuple(part for part in parts if not isinstance(part, Text))
+    return (*others, Text(head_and_tail(text, characters)))
+
+
+def _cut_call(call: ToolCall, characters: int) -> ToolCall:
+    if call.arguments is None:
+        return call
+    return replace(call, arguments=_cut_value(dict(call.arguments), characters))
+
+
+def _cut_value(value: Any, characters: int) -> Any:
+    match value:
+        case str():
+            return head_and_tail(value, characters)
+        case dict():
+            pairs = cast("dict[str, Any]", value).items()
+            return {name: _cut_value(item, characters) for name, item in pairs}
+        case list():
+            return [_cut_value(item, characters) for item in cast("list[Any]", value)]
+        case _:
+            return value

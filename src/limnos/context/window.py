@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from limnos.context.markers import Marker
-from limnos.context.shorten import shorten_results
+from limnos.context.shorten import TooLargeError, shorten, text_to_count
 from limnos.kernel.conversation import Conversation, Said, Step, Unit
 from limnos.kernel.errors import LimitError
-from limnos.kernel.messages import Message, Text, result_text, system, text_of, user
+from limnos.kernel.messages import Message, Text, system, text_of, user
 from limnos.kernel.model import Model, ToolSpec
 from limnos.kernel.registry import Catalogue
 from limnos.kernel.seams import Rendered
 
 MESSAGE_TOKENS = 4  # roles and separators, as chat templates add them
+LEAST_BUDGET = 256
+LESS = 0.75  # of what was sent, when a provider says that it was too much
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +49,25 @@ class Window:
         self._counted = 0
         self._tail_tokens = 0
         self._marker = Marker()
+        self._question: Said | None = None
         self._limit: int | None = None
+        self._ceiling: int | None = None
+        self._used = 0
         self._spec_tokens: dict[str, int] = {}
 
     @property
     def budget(self) -> int:
         """Tokens a request may have: a share of the window, less the reserve for the reply."""
         window = min(self._model.context_tokens, self._limit or self._model.context_tokens)
-        return max(int(window * self._settings.share) - self._settings.reserve, 256)
+        share = int(window * self._settings.share) - self._settings.reserve
+        return max(min(share, self._ceiling or share), LEAST_BUDGET)
 
     def overflowed(self, limit: int | None) -> None:
-        """Believe the provider's limit; without one, think a quarter smaller."""
-        believed = limit or int((self._limit or self._model.context_tokens) * 0.75)
-        self._limit = min(believed, self._limit or believed)
+        """Believe the provider's limit; where that changes nothing its count differs from ours: send less."""
+        if limit is not None:
+            self._limit = min(limit, self._limit or limit)
+        if self.budget >= self._used:
+            self._ceiling = int(self._used * LESS)
 
     async def render(self, conversation: Conversation, *, note: str = "", tools: bool = True) -> Rendered:
         """See `kernel.seams.ContextEngine`. Costs what the window costs, not what the session does."""
@@ -67,17 +75,19 @@ class Window:
         specs = offer.specs if tools else ()
         head = self._prompt(offer.lines)
         system_tokens = self._count(head)
-        fixed = system_tokens + sum(self._count_spec(spec) for spec in specs) + self._count(note)
+        note = f"[note from limnos: {note}]" if note else ""
+        fixed = system_tokens + sum(self._count_spec(spec) for spec in specs)
+        extra = fixed + self._count(note)
         self._count_new(conversation)
-        sunk = self._prune(conversation, fixed) if self._total(fixed) > self.budget else ()
+        sunk = self._prune(conversation, extra) if self._total(conversation, extra) > self.budget else ()
         messages = self._messages(conversation, head, note)
-        used = self._total(fixed)
-        if used > self.budget:
-            messages, used = self._squeeze(messages, fixed)
+        self._used = self._total(conversation, extra)
+        if self._used > self.budget:
+            messages, self._used = self._squeeze(messages, fixed)
         return Rendered(
             tuple(messages),
             specs,
-            used=used,
+            used=self._used,
             budget=self.budget,
             reserve=self._settings.reserve,
             system=system_tokens,
@@ -108,29 +118,40 @@ class Window:
         self._counted = len(units)
 
     def _message_tokens(self, message: Message) -> int:
-        text = text_of(message.parts) if message.result is None else result_text(message.result)
-        calls = "".join(f"{call.name}{json.dumps(dict(call.arguments or {}))}" for call in message.calls)
-        return self._model.count_tokens(text + calls) + MESSAGE_TOKENS
+        return self._model.count_tokens(text_to_count(message)) + MESSAGE_TOKENS
 
-    def _total(self, fixed: int) -> int:
-        return fixed + self._tail_tokens + self._count(self._marker.text())
+    def _total(self, conversation: Conversation, fixed: int) -> int:
+        """Tokens of the request: what is fixed, the tail, the marker, and the question that stands again."""
+        question = self._current_question(conversation)
+        again = sum(map(self._message_tokens, _rendered(question))) if question else 0
+        return fixed + self._tail_tokens + self._count(self._marker.text()) + again
 
     def _prune(self, conversation: Conversation, fixed: int) -> tuple[Unit, ...]:
-        """Move the boundary so that the newest units fit the prune target; what is passed over has sunk."""
-        units = conversation.units
-        room = int(self.budget * self._settings.prune_target) - fixed
-        keep = len(units)
-        total = 0
-        for place in range(len(units) - 1, self._boundary - 1, -1):
-            total += units[place].tokens or 0
-            if total > room and keep < len(units):
-                break
-            keep = place
-        sunk = tuple(units[self._boundary : keep])
-        self._boundary = keep
+        """Move the boundary so that the request fits the prune target; what is passed over has sunk.
+
+        The last unit stays whatever its size.
+        """
+        units, begin = conversation.units, self._boundary
+        target = int(self.budget * self._settings.prune_target)
+        keep, total = len(units), fixed
+        while keep > begin and (keep == len(units) or total + (units[keep - 1].tokens or 0) <= target):
+            keep -= 1
+            total += units[keep].tokens or 0
+        self._sink(conversation, keep)
+        # the marker and the question of this turn take room of their own, known only now
+        while self._boundary < len(units) - 1 and self._total(conversation, fixed) > target:
+            self._sink(conversation, self._boundary + 1)
+        return tuple(units[begin : self._boundary])
+
+    def _sink(self, conversation: Conversation, boundary: int) -> None:
+        """Let all units before `boundary` leave the window; keep in mind what began the current turn."""
+        sunk = conversation.units[self._boundary : boundary]
         self._marker.add(sunk)
-        self._tail_tokens = sum(unit.tokens or 0 for unit in units[keep:])
-        return sunk
+        self._boundary = boundary
+        self._tail_tokens -= sum(unit.tokens or 0 for unit in sunk)
+        if self._current_question(conversation) is None:
+            said = (unit for unit in sunk if isinstance(unit, Said) and unit.turn == conversation.turn)
+            self._question = next(said, None)
 
     def _messages(self, conversation: Conversation, head: str, note: str) -> list[Message]:
         kept = conversation.units[self._boundary :]
@@ -145,32 +166,25 @@ class Window:
                 continue  # a reply that broke off: it is asked for again
             messages += _rendered(unit)
         if note:
-            messages.append(user(f"[note from limnos: {note}]"))
+            messages.append(user(note))
         return _joined(messages)
 
     def _current_question(self, conversation: Conversation) -> Said | None:
         """The message that began the current turn, when it is no longer in the tail."""
-        for unit in conversation.units[self._boundary :]:
-            if isinstance(unit, Said) and unit.turn == conversation.turn:
-                return None
-        for unit in reversed(conversation.units[: self._boundary]):
-            if isinstance(unit, Said) and unit.turn == conversation.turn:
-                return unit
-            if unit.turn != conversation.turn:
-                break
-        return None
+        asked = self._question
+        return asked if asked is not None and asked.turn == conversation.turn else None
 
     def _squeeze(self, messages: list[Message], fixed: int) -> tuple[list[Message], int]:
-        """The last step alone is too large: show head and tail of its results."""
-        room = self.budget - fixed - MESSAGE_TOKENS * len(messages)
-        if room < self.budget // 20:
+        """The last unit alone is too large: show head and tail of its texts."""
+        try:
+            rest = shorten(messages[1:], self.budget - fixed, self._message_tokens)
+        except TooLargeError as error:
             raise LimitError(
-                f"the context cannot shrink: fixed parts are {fixed} of {self.budget} tokens",
+                f"the context cannot shrink: fixed parts are {fixed} of {self.budget} tokens, "
+                f"the last step, cut as short as it can be, {error.tokens}",
                 "limnos config set catalogue.share 0.1, or use a model with a larger window",
-            )
-        shortened = shorten_results(messages, room, self._model.count_tokens)
-        used = fixed + sum(self._message_tokens(message) for message in shortened[1:])
-        return shortened, used
+            ) from None
+        return [messages[0], *rest], fixed + sum(map(self._message_tokens, rest))
 
 
 def _rendered(unit: Unit) -> tuple[Message, ...]:
