@@ -6,6 +6,7 @@ from typing import Any, cast
 from limnos.kernel.model import CallDelta, Delta, Finish, FinishReason, ReasoningDelta, TextDelta, Usage
 from limnos.providers.calls import CallAssembler
 from limnos.providers.chunks import Chunk, read_chunk
+from limnos.providers.spoken import SpokenCalls
 from limnos.providers.text import HalfKeeper, whole
 
 # What servers call the ends of a reply. A reason that is not listed is an end like `stop`.
@@ -22,7 +23,9 @@ class ReplyAssembler:
     """Takes the chunks of one reply in order. After `finish` it is used up."""
 
     def __init__(self, tools: Iterable[str] = ()) -> None:
-        self._calls = CallAssembler(tools)
+        names = tuple(tools)
+        self._calls = CallAssembler(names)
+        self._spoken = SpokenCalls(names)
         self._text = HalfKeeper()
         self._thought = HalfKeeper()
         self._said_text = False
@@ -61,7 +64,14 @@ class ReplyAssembler:
     def finish(self, broken: str = "") -> list[Delta]:
         """The last deltas: what was held back, usage, and the end. `broken` says how the stream broke off."""
         reason, detail = self._end(broken)
-        deltas = [*self._text_delta(self._text.close()), *self._thought_delta(self._thought.close(), None)]
+        calls = self._calls.finish(stopped_early=reason in ("length", "incomplete", "error"))
+        last = self._spoken.feed(self._text.close())
+        if not calls and reason == "stop":
+            calls = self._spoken.calls()
+        deltas = [
+            *self._text_delta(last + self._spoken.release()),
+            *self._thought_delta(self._thought.close(), None),
+        ]
         if self._usage:
             deltas.append(
                 Usage(
@@ -70,7 +80,6 @@ class ReplyAssembler:
                     self._usage.get("cached", 0),
                 )
             )
-        calls = self._calls.finish(stopped_early=reason in ("length", "incomplete", "error"))
         return [*deltas, Finish(reason, calls, detail)]
 
     def _end(self, broken: str) -> tuple[FinishReason, str]:
@@ -91,7 +100,7 @@ class ReplyAssembler:
     def _deltas(self, chunk: Chunk) -> list[Delta]:
         deltas = [
             *self._thought_delta(self._thought.feed(chunk.reasoning), chunk.signature),
-            *self._text_delta(self._text.feed(chunk.text)),
+            *self._text_delta(self._spoken.feed(self._text.feed(chunk.text))),
         ]
         self._calls.next_delta()
         for piece in chunk.fragments:
