@@ -4,9 +4,12 @@ Names that a link leads out of the folder, and limnos's own state, are refused.
 """
 
 import os
+import secrets
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from limnos.kernel.messages import ErrorReason
@@ -51,30 +54,30 @@ class Files:
     def write(self, path: str, data: bytes) -> bool:
         """Replace or create a file whole, with its folders; True when it is new. Raises ToolFailure."""
         target = self._resolve(path)
-        draft = target.with_name(f".{target.name[:200]}.{os.getpid()}.draft")
+        draft = target.with_name(f".limnos-{secrets.token_hex(6)}.draft")
         try:
             existing = _stat(target)
             if existing is not None:
                 self._check_regular(existing, path)
             target.parent.mkdir(parents=True, exist_ok=True)
-            with draft.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            if existing is not None:
-                draft.chmod(stat.S_IMODE(existing.st_mode) & 0o777)
-            draft.replace(target)
+            try:
+                _write_new(draft, data, existing)
+                draft.replace(target)
+            except BaseException:
+                with suppress(OSError):
+                    draft.unlink()
+                raise
         except OSError as error:
-            draft.unlink(missing_ok=True)
             raise self._failure(path, error) from None
         return existing is None
 
     def list(self, path: str) -> list[Entry]:
-        """The names in a folder, folders first, then by name. Raises ToolFailure."""
+        """The names in a folder, at most 10,000, folders first, then by name. Raises ToolFailure."""
         target = self._resolve(path)
         try:
             with os.scandir(target) as found:
-                entries = [_entry(one) for one, _ in zip(found, range(MAX_ENTRIES), strict=False)]
+                first = islice(found, MAX_ENTRIES)
+                entries = [entry for one in first if (entry := _entry(one)) is not None]
         except OSError as error:
             raise self._failure(path, error) from None
         return sorted(entries, key=lambda entry: (entry.kind != "folder", entry.name))
@@ -83,7 +86,8 @@ class Files:
         """Relative names and sizes of files below `path`, at most 10,000; version control is left out."""
         target = self._resolve(path)
         if target.is_file():
-            yield os.path.relpath(target, self._root), target.stat().st_size
+            info = _stat(target)
+            yield os.path.relpath(target, self._root), info.st_size if info else 0
             return
         if not target.is_dir():
             raise ToolFailure("not_found", f"{path} does not exist", "list the folder above it")
@@ -152,8 +156,30 @@ def _stat(path: Path) -> os.stat_result | None:
         return None
 
 
-def _entry(found: "os.DirEntry[str]") -> Entry:
-    info = found.stat(follow_symlinks=False)
+def shown(name: str) -> str:
+    """`name` on one line, without control characters and without bytes that are no text, as escapes."""
+    text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+def _write_new(path: Path, data: bytes, existing: os.stat_result | None) -> None:
+    """Make a file that was not there; it gets the rights, and where we may the owner, of `existing`."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o666 if existing is None else 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        if existing is not None:
+            with suppress(PermissionError):
+                os.fchown(file.fileno(), existing.st_uid, existing.st_gid)
+            os.fchmod(file.fileno(), stat.S_IMODE(existing.st_mode) & 0o777)
+        os.fsync(file.fileno())
+
+
+def _entry(found: "os.DirEntry[str]") -> Entry | None:
+    try:
+        info = found.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
     if stat.S_ISDIR(info.st_mode):
         return Entry(found.name, "folder", 0)
     if stat.S_ISLNK(info.st_mode):

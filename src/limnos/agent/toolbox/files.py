@@ -1,18 +1,17 @@
 """Tools that read and change files. The door to the files is passed in."""
 
 import asyncio
-import difflib
 from dataclasses import replace
 from typing import Any
 
+from limnos.agent.toolbox.diffs import lines_of, unified
 from limnos.kernel.messages import Arguments
 from limnos.kernel.seams import Rule
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
 from limnos.sdk.edits import Edited, EditError, replace_exactly
-from limnos.sdk.files import Entry, Files
+from limnos.sdk.files import MAX_ENTRIES, Entry, Files, shown
 
 DEFAULT_LINES = 2000
-MAX_DIFF = 400_000
 _PATH = {"type": "string", "description": "path of the file, relative to the working folder"}
 
 
@@ -103,7 +102,7 @@ class _FileTools:
     async def read(self, arguments: Arguments, context: ToolContext) -> Output:
         path = arguments["path"]
         text = _decoded(path, await asyncio.to_thread(self._files.read, path))
-        lines = text.splitlines(keepends=True)
+        lines = lines_of(text)
         start, count = arguments.get("start_line", 1), arguments.get("lines", DEFAULT_LINES)
         chosen = lines[start - 1 : start - 1 + count]
         if not lines:
@@ -135,8 +134,10 @@ class _FileTools:
         entries = await asyncio.to_thread(self._files.list, path)
         if not entries:
             return Output(f"The folder {path} is empty: nothing was found in it.", f"{path} is empty")
-        rows = [f"{entry.name}/" if entry.kind == "folder" else _row(entry) for entry in entries]
+        rows = [f"{shown(entry.name)}/" if entry.kind == "folder" else _row(entry) for entry in entries]
         total = _totals(entries)
+        if len(entries) == MAX_ENTRIES:
+            total += f"; only the first {MAX_ENTRIES} names are here"
         return Output("\n".join([*rows, total]), f"{path}, {total}", origin="file")
 
     def preview_write(self, arguments: Arguments) -> Preview:
@@ -147,9 +148,12 @@ class _FileTools:
             before = b""
             if failure.error.reason != "not_found":
                 return Preview(failure.error.detail, ("this would fail",))
-        after = _encoded(path, arguments["content"])
+        try:
+            after = _encoded(path, arguments["content"])
+        except ToolFailure as failure:
+            return Preview(failure.error.detail, ("this would fail",))
         reason = f"replaces {path}" if before else f"creates {path}, {len(after)} bytes"
-        return Preview(_diff(path, before, after), (reason,), self._rule("write_file", arguments))
+        return Preview(unified(path, before, after), (reason,), self._rule("write_file", arguments))
 
     def preview_edit(self, arguments: Arguments) -> Preview:
         path = arguments["path"]
@@ -159,7 +163,7 @@ class _FileTools:
         except ToolFailure as failure:
             return Preview(failure.error.detail, ("this would fail",))
         reason = f"changes 1 file, {_counted(edited.places, 'place')}"
-        return Preview(_diff(path, before, edited.data), (reason,), self._rule("edit_file", arguments))
+        return Preview(unified(path, before, edited.data), (reason,), self._rule("edit_file", arguments))
 
     def _rule(self, tool: str, arguments: Arguments) -> Rule:
         return Rule("allow", tool, self.subject(arguments))
@@ -180,7 +184,8 @@ class _FileTools:
 
 
 def _row(entry: Entry) -> str:
-    return f"{entry.name}  {entry.size} bytes" if entry.kind == "file" else f"{entry.name}  ({entry.kind})"
+    name = shown(entry.name)
+    return f"{name}  {entry.size} bytes" if entry.kind == "file" else f"{name}  ({entry.kind})"
 
 
 def _counted(number: int, what: str) -> str:
@@ -195,7 +200,7 @@ def _totals(entries: list[Entry]) -> str:
     if not files:
         return said
     largest = max(files, key=lambda entry: entry.size)
-    return f"{said}; the largest file is {largest.name} with {largest.size} bytes"
+    return f"{said}; the largest file is {shown(largest.name)} with {largest.size} bytes"
 
 
 def _decoded(path: str, data: bytes) -> str:
@@ -214,12 +219,3 @@ def _encoded(path: str, text: str) -> bytes:
         raise ToolFailure(
             "invalid_arguments", f"the content for {path} holds half characters", "send whole ones"
         ) from None
-
-
-def _diff(path: str, before: bytes, after: bytes) -> str:
-    if len(before) + len(after) > MAX_DIFF:
-        return f"{len(before)} bytes become {len(after)} bytes"
-    old = before.decode("utf-8", "replace").splitlines(keepends=True)
-    new = after.decode("utf-8", "replace").splitlines(keepends=True)
-    lines = difflib.unified_diff(old, new, path, path, n=3)
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)

@@ -4,12 +4,15 @@ import asyncio
 import fnmatch
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from limnos import lazy
+from limnos.agent.toolbox.diffs import lines_of
 from limnos.kernel.messages import Arguments
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
-from limnos.sdk.files import Files
+from limnos.sdk.files import MAX_ENTRIES, Files, shown
 
 MAX_FOUND = 200
 MAX_LINE = 300
@@ -61,6 +64,28 @@ def search_tools(files: Files) -> list[Tool]:
     ]
 
 
+@dataclass(slots=True)
+class _Found:
+    """What a search has seen; what it did not look at is said, so that "nothing" never means "never was"."""
+
+    lines: list[str] = field(default_factory=list[str])
+    files: int = 0
+    names: int = 0
+    skipped: int = 0
+    stopped: bool = False
+
+    def limits(self) -> str:
+        """A clause for each reason why there may be more."""
+        said: list[str] = []
+        if self.skipped:
+            said.append(f"{self.skipped} files are binary, unreadable or too large and were not looked at")
+        if self.names >= MAX_ENTRIES:
+            said.append(f"only the first {MAX_ENTRIES} files were looked at")
+        if self.stopped:
+            said.append(f"stopped at {MAX_FOUND} lines or {SECONDS:g} s; narrow the path")
+        return "".join(f" ({clause})" for clause in said)
+
+
 class _SearchTools:
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -68,57 +93,61 @@ class _SearchTools:
     async def find(self, arguments: Arguments, context: ToolContext) -> Output:
         pattern = arguments["pattern"]
         found = await asyncio.to_thread(self._find, pattern, arguments.get("path") or ".")
-        if not found:
-            return Output(f"No file matches {pattern!r}: nothing was found.", "0 found")
-        rows = [f"{name}  {size} bytes" for name, size in found[:MAX_FOUND]]
-        more = f" (the first {MAX_FOUND} are listed)" if len(found) > MAX_FOUND else ""
-        return Output(
-            "\n".join([*rows, f"{len(found)} found{more}"]), f"{pattern}, {len(found)} found", origin="file"
-        )
+        if not found.lines:
+            return Output(f"No file matches {pattern!r}: nothing was found{found.limits()}.", "0 found")
+        rows = found.lines[:MAX_FOUND]
+        more = f" (the first {MAX_FOUND} are listed)" if len(found.lines) > MAX_FOUND else ""
+        said = f"{len(found.lines)} found{more}{found.limits()}"
+        return Output("\n".join([*rows, said]), f"{pattern}, {said}", origin="file")
 
-    def _find(self, pattern: str, path: str) -> list[tuple[str, int]]:
+    def _find(self, pattern: str, path: str) -> _Found:
         wanted = pattern if "/" in pattern else f"*/{pattern}"
-        return [
-            (name, size)
-            for name, size in self._files.walk(path)
-            if fnmatch.fnmatch(f"/{name}", wanted) or fnmatch.fnmatch(name, pattern)
-        ]
+        found = _Found()
+        for name, size in self._files.walk(path):
+            found.names += 1
+            if fnmatch.fnmatch(f"/{name}", wanted) or fnmatch.fnmatch(name, pattern):
+                found.lines.append(f"{shown(name)}  {size} bytes")
+        return found
 
     async def search(self, arguments: Arguments, context: ToolContext) -> Output:
         query = arguments["query"]
         matcher = _matcher(query, regex=arguments.get("regex", False))
-        found, complete = await asyncio.to_thread(self._search, matcher, arguments.get("path") or ".")
-        end = "" if complete else f" (stopped at {MAX_FOUND} lines or {SECONDS:g} s; narrow the path)"
-        if not found:
+        found = await asyncio.to_thread(self._search, matcher, arguments.get("path") or ".")
+        end = found.limits()
+        if not found.lines:
             return Output(f"No line holds {query!r}: nothing was found{end}.", f'"{query}", 0 found')
-        names = {line.split(":", 1)[0] for line in found}
-        said = f"{len(found)} lines in {len(names)} files{end}"
-        return Output("\n".join([*found, said]), f'"{query}", {said}', origin="file")
+        said = f"{len(found.lines)} lines in {found.files} files{end}"
+        return Output("\n".join([*found.lines, said]), f'"{query}", {said}', origin="file")
 
-    def _search(self, matcher: Any, path: str) -> tuple[list[str], bool]:
-        found: list[str] = []
+    def _search(self, matcher: Any, path: str) -> _Found:
+        found = _Found()
         deadline = time.monotonic() + SECONDS
         for name, size in self._files.walk(path):
-            if time.monotonic() > deadline:
-                return found, False
-            if size > MAX_FILE:
+            found.names += 1
+            text = self._text(name) if size <= MAX_FILE else None
+            if text is None:
+                found.skipped += 1
                 continue
-            for line in self._lines(name, matcher):
-                found.append(line)
-                if len(found) >= MAX_FOUND:
-                    return found, False
-        return found, True
+            lines = list(islice(_matching(name, text, matcher), MAX_FOUND - len(found.lines)))
+            found.lines += lines
+            found.files += bool(lines)
+            if len(found.lines) >= MAX_FOUND or time.monotonic() > deadline:
+                found.stopped = True
+                return found
+        return found
 
-    def _lines(self, name: str, matcher: Any) -> Iterator[str]:
+    def _text(self, name: str) -> str | None:
         try:
             data = self._files.read(name)
         except ToolFailure:
-            return
-        if b"\x00" in data[:8192]:
-            return
-        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
-            if matcher.search(line):
-                yield f"{name}:{number}: {line.strip()[:MAX_LINE]}"
+            return None
+        return None if b"\x00" in data[:8192] else data.decode("utf-8", "replace")
+
+
+def _matching(name: str, text: str, matcher: Any) -> Iterator[str]:
+    for number, line in enumerate(lines_of(text), 1):
+        if matcher.search(line.rstrip("\r\n")):
+            yield f"{shown(name)}:{number}: {line.strip()[:MAX_LINE]}"
 
 
 def _matcher(query: str, *, regex: bool) -> Any:

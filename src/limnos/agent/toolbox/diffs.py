@@ -1,0 +1,67 @@
+"""What a change of a file looks like: a unified diff whose cost is bounded."""
+
+import difflib
+from itertools import takewhile
+
+MAX_BYTES = 400_000
+CONTEXT = 3
+# Looking for what stayed is quadratic and worse: 4,000 lines of a hundred kinds take 0.1 s, 100,000 hours.
+MAX_COMPARED = 4_000
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of `text` with their ends; only LF ends a line, as for every other tool."""
+    *whole, last = text.split("\n")
+    return [*(f"{line}\n" for line in whole), *([last] if last else [])]
+
+
+def unified(path: str, before: bytes, after: bytes) -> str:
+    """A unified diff; one sentence when the file is too large for one."""
+    if len(before) + len(after) > MAX_BYTES:
+        return f"{len(before)} bytes become {len(after)} bytes"
+    old, new = lines_of(before.decode("utf-8", "replace")), lines_of(after.decode("utf-8", "replace"))
+    first = _same(old, new)
+    last = _same(old[first:][::-1], new[first:][::-1])
+    middle = max(len(old), len(new)) - first - last
+    if middle <= MAX_COMPARED:
+        # what is the same at both ends is left to three lines: it takes no part in the search
+        cut, rest = max(first - CONTEXT, 0), max(last - CONTEXT, 0)
+        lines = list(difflib.unified_diff(old[cut : len(old) - rest], new[cut : len(new) - rest], n=CONTEXT))
+        body = [_moved(line, cut) if line.startswith("@@") else line for line in lines[2:]]
+    else:
+        body = _replaced(old, new, first, last)
+    heads = [f"--- {path}\n", f"+++ {path}\n"] if body else []
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in [*heads, *body])
+
+
+def _same(one: list[str], other: list[str]) -> int:
+    """How many lines both begin with."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _moved(head: str, lines: int) -> str:
+    """A hunk's head for a text that began `lines` lines earlier."""
+    _, old, new, end = head.split(" ", 3)
+    return f"@@ {_later(old, lines)} {_later(new, lines)} {end}"
+
+
+def _later(span: str, lines: int) -> str:
+    start, comma, count = span[1:].partition(",")
+    return f"{span[0]}{int(start) + lines}{comma}{count}"
+
+
+def _replaced(old: list[str], new: list[str], first: int, last: int) -> list[str]:
+    """One hunk that takes the old lines out and puts the new ones in."""
+    begin = max(first - CONTEXT, 0)
+    gone, come = old[first : len(old) - last], new[first : len(new) - last]
+    before, behind = old[begin:first], old[len(old) - last :][:CONTEXT]
+    around = len(before) + len(behind)
+    head = f"@@ -{begin + 1},{len(gone) + around} +{begin + 1},{len(come) + around} @@\n"
+    return [
+        head,
+        *(f" {line}" for line in before),
+        *(f"-{line}" for line in gone),
+        *(f"+{line}" for line in come),
+        *(f" {line}" for line in behind),
+    ]
