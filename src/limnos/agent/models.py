@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from limnos.agent.settings import Environment, Settings
+from limnos.agent.settings import Environment, Settings, money
 from limnos.kernel.errors import SettingsError
 from limnos.kernel.model import Model, Usage
 from limnos.kernel.seams import Clock, Prices
@@ -115,7 +115,7 @@ def prices(settings: Settings) -> Prices:
 
     def price(model: str, usage: Usage) -> tuple[Decimal, str]:
         table = settings.providers.get(model.split("/", 1)[0], {})
-        fresh = usage.prompt_tokens - usage.cached_tokens
+        fresh = max(usage.prompt_tokens - usage.cached_tokens, 0)
         cached = table.get("price_cached") or table.get("price_prompt")
         cost = (
             _money(table, "price_prompt") * fresh
@@ -133,19 +133,6 @@ def _money(table: Mapping[str, Any], key: str) -> Decimal:
 
 def _amount(value: object, key: str) -> Decimal:
     return money(str(value), key) if value else Decimal(0)
-
-
-def money(text: str, key: str) -> Decimal:
-    """A decimal amount. Raises SettingsError that names `key`."""
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        raise SettingsError(
-            f"{key} is {text!r}, not an amount of money", f"limnos config set {key} 1.50"
-        ) from None
-    if not amount.is_finite() or amount < 0:
-        raise SettingsError(f"{key} is {text!r}", "a finite amount of at least 0")
-    return amount
 
 
 def cap(text: str, key: str) -> Decimal | None:

@@ -8,17 +8,21 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
+from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from limnos.kernel.errors import SettingsError
 
 Value: TypeAlias = str | int | float | bool
 
 
-def _key(default: Any, text: str, name: str, *, choices: tuple[str, ...] = (), least: float = 0) -> Any:
-    meta = {"help": text, "choices": choices, "least": least, "name": name}
-    return field(default=default, metadata=meta)
+def _key(default: Any, text: str, name: str, **bounds: Any) -> Any:
+    """A setting; `bounds` are the fields of `Key` behind `help` that are not as usual."""
+    return field(default=default, metadata={"help": text, "name": name, "bounds": bounds})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +35,9 @@ class Settings:
     steps: int = _key(25, "steps a turn may have", "steps", least=1)
     turn_seconds: float = _key(3600.0, "seconds a turn may take", "turn.seconds", least=1)
     turn_tokens: int = _key(2_000_000, "tokens a turn may use", "turn.tokens", least=1)
-    cap_turn: str = _key("", "money a turn may cost; empty: no cap", "cap.turn")
-    cap_day: str = _key("", "money a day may cost; empty: no cap", "cap.day")
-    cap_persona: str = _key("", "money the persona may cost in all; empty: no cap", "cap.persona")
+    cap_turn: str = _key("", "money a turn may cost; empty: no cap", "cap.turn", money=True)
+    cap_day: str = _key("", "money a day may cost; empty: no cap", "cap.day", money=True)
+    cap_persona: str = _key("", "money the persona may cost in all; empty: no cap", "cap.persona", money=True)
     approval_seconds: float = _key(
         300.0, "seconds until an unanswered question is a no", "approval.seconds", least=1
     )
@@ -42,13 +46,17 @@ class Settings:
         1024, "tokens kept free for the reply, reasoning included", "context.reserve", least=16
     )
     window_share: float = _key(
-        0.8, "share of the model's window that a request may fill", "context.share", least=0.05
+        0.8, "share of the model's window that a request may fill", "context.share", least=0.05, most=1
     )
-    prune_target: float = _key(0.6, "share of the budget a prune leaves", "context.prune_target", least=0.05)
+    prune_target: float = _key(
+        0.6, "share of the budget a prune leaves", "context.prune_target", least=0.05, most=0.95
+    )
     inline_characters: int = _key(
         60_000, "longest tool result that is shown whole", "context.inline", least=200
     )
-    catalogue_share: float = _key(0.2, "share of the budget that tool schemas may take", "catalogue.share")
+    catalogue_share: float = _key(
+        0.2, "share of the budget that tool schemas may take", "catalogue.share", most=1
+    )
     command_seconds: float = _key(60.0, "seconds a command may run", "command.seconds", least=1)
     embedded_threads: int = _key(0, "processor threads of the embedded model; 0: all", "embedded.threads")
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
@@ -56,15 +64,20 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting: its dotted name, the type of its value, its default and one line of help."""
+    """One setting: its dotted name, the type of its value, its default and one line of help.
+
+    `money`: a text that is empty or an amount.
+    """
 
     name: str
     attribute: str
     kind: type
     default: Value
     help: str
-    choices: tuple[str, ...]
-    least: float
+    choices: tuple[str, ...] = ()
+    least: float = 0
+    most: float = inf
+    money: bool = False
 
     @property
     def variable(self) -> str:
@@ -77,9 +90,7 @@ def _keys() -> Iterator[Key]:
         if item.default is not MISSING:
             meta = item.metadata
             kind: type = type(cast("Value", item.default))
-            yield Key(
-                meta["name"], item.name, kind, item.default, meta["help"], meta["choices"], meta["least"]
-            )
+            yield Key(meta["name"], item.name, kind, item.default, meta["help"], **meta["bounds"])
 
 
 KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
@@ -118,10 +129,9 @@ class Environment:
     @property
     def zone(self) -> str:
         """The IANA name of the person's time zone; UTC when it cannot be told."""
-        if self.text("TZ"):
-            return self.text("TZ").removeprefix(":")
-        place = os.path.realpath("/etc/localtime")
-        return place.partition("zoneinfo/")[2] or "UTC"
+        place = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
+        names = (self.text("TZ").removeprefix(":"), place)
+        return next((name for name in names if is_zone(name)), "UTC")
 
     def child_environment(self) -> dict[str, str]:
         """What commands that the agent runs may see: no key, no token, nothing of ours."""
@@ -139,6 +149,15 @@ class Environment:
             "TMPDIR",
         )
         return {name: self.variables[name] for name in allowed if name in self.variables}
+
+
+def is_zone(name: str) -> bool:
+    """Whether `name` is an IANA time zone that this machine knows."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
@@ -196,9 +215,13 @@ def explain(
 def known_key(name: str) -> Key:
     """The key called `name`. Raises SettingsError that names near ones."""
     if name not in KEYS:
-        near = [key for key in KEYS if name.rsplit(".", maxsplit=1)[-1] in key] or sorted(KEYS)
-        raise SettingsError(f"no setting is called {name}", f"one of: {', '.join(near)}")
+        raise SettingsError(f"no setting is called {name}", f"one of: {', '.join(_near(name))}")
     return KEYS[name]
+
+
+def _near(name: str) -> list[str]:
+    last = name.rsplit(".", maxsplit=1)[-1]
+    return [key for key in KEYS if last in key] or get_close_matches(name, KEYS) or sorted(KEYS)
 
 
 def parse_value(key: Key, text: str, where: str) -> Value:
@@ -224,13 +247,25 @@ def _convert(kind: type, text: str) -> Value:
 def _in_range(key: Key, value: Value, where: str) -> Value:
     if key.choices and value not in key.choices:
         raise SettingsError(f"{key.name} in {where} is {value!r}", f"one of: {', '.join(key.choices)}")
-    if (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and not key.least <= value < float("inf")
-    ):
-        raise SettingsError(f"{key.name} in {where} is {value}", f"a number of at least {key.least:g}")
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else key.least
+    if not (key.least <= number <= key.most and number < inf):
+        bounds = f"at least {key.least:g}" + (f" and at most {key.most:g}" if key.most < inf else "")
+        raise SettingsError(f"{key.name} in {where} is {value}", f"a number of {bounds}")
+    if key.money and value:
+        money(str(value), f"{key.name} in {where}")
     return value
+
+
+def money(text: str, key: str) -> Decimal:
+    """A decimal amount. Raises SettingsError that names `key`."""
+    fix = f"limnos config set {key.split(' ', maxsplit=1)[0]} 1.50"
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        raise SettingsError(f"{key} is {text!r}, not an amount of money", fix) from None
+    if not amount.is_finite() or amount < 0:
+        raise SettingsError(f"{key} is {text!r}, not a finite amount of at least 0", fix)
+    return amount
 
 
 def _kind_name(kind: type) -> str:
@@ -285,9 +320,29 @@ def _from_table(key: Key, table: Mapping[str, Any], place: str) -> Value | None:
 def _tables(environment: Environment, workspace: Path | None) -> dict[str, Mapping[str, Any]]:
     return {
         "project": read_table(workspace / ".limnos" / "config.toml") if workspace else {},
-        "user": read_table(environment.home / "config.toml"),
-        "system": read_table(environment.system / "config.toml"),
+        "user": _known_table(environment.home / "config.toml"),
+        "system": _known_table(environment.system / "config.toml"),
     }
+
+
+def _known_table(path: Path) -> Mapping[str, Any]:
+    """The table at `path`. Raises SettingsError for a key that means nothing: a slip must not pass unseen."""
+    table = read_table(path)
+    for name in _dotted(table):
+        if name not in KEYS and not name.startswith("providers."):
+            raise SettingsError(
+                f"no setting is called {name}, which stands in {path}",
+                f"limnos config unset {name}, or write one of: {', '.join(_near(name))}",
+            )
+    return table
+
+
+def _dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in table.items():
+        if isinstance(value, Mapping) and value:
+            yield from _dotted(cast("Mapping[str, Any]", value), f"{prefix}{key}.")
+        elif not isinstance(value, Mapping):
+            yield f"{prefix}{key}"
 
 
 def read_table(path: Path) -> Mapping[str, Any]:

@@ -1,6 +1,7 @@
 """Changing `config.toml` without losing a person's comments."""
 
 import os
+from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from limnos.agent.settings import (
     read_table,
 )
 from limnos.kernel.errors import SettingsError, StorageError
+from limnos.store.folders import private_folder
 
 
 def set_value(environment: Environment, name: str, text: str) -> Value:
@@ -33,6 +35,10 @@ def set_value(environment: Environment, name: str, text: str) -> Value:
     *parents, last = name.split(".")
     for parent in parents:
         table = table.setdefault(parent, lazy.tomlkit.table())
+        if not _is_table(table):
+            raise SettingsError(f"{parent} in {path} is no table", f"limnos config unset {parent}")
+    if _is_table(table.get(last)):
+        raise SettingsError(f"{name} in {path} is a table, not a value", f"limnos config unset {name}")
     table[last] = value
     _write(path, lazy.tomlkit.dumps(document))  # pyright: ignore[reportUnknownMemberType]
     return value
@@ -46,11 +52,17 @@ def unset_value(environment: Environment, name: str) -> bool:
     table: Any = document
     for parent in parents:
         table = table.get(parent, {})
+        if not _is_table(table):
+            return False
     if last not in table:
         return False
     del table[last]
     _write(path, lazy.tomlkit.dumps(document))  # pyright: ignore[reportUnknownMemberType]
     return True
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, MutableMapping)
 
 
 def _document(path: Path) -> Any:
@@ -79,9 +91,10 @@ def _provider_value(name: str, text: str) -> Value:
 
 def _write(path: Path, text: str) -> None:
     """Replace the file whole: a reader sees the old or the new one, never a half."""
+    path = path.resolve()  # a person may keep the file elsewhere and link to it
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path.parent)
         with draft.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
