@@ -100,6 +100,14 @@ def model_of(base: Home, settings: Settings) -> Model:
 def open_session(base: Home, settings: Settings, model: Model, opening: Opening) -> Runner:
     """Open a session's log and put its parts together. Raises SessionInUseError or StorageError."""
     log = AuditLog(opening.path)
+    try:
+        return _assembled(base, settings, model, opening, log)
+    except BaseException:
+        log.close()
+        raise
+
+
+def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, log: AuditLog) -> Runner:
     conversation = fold(log.history.events)
     stream = EventStream(opening.session, log, base.clock, conversation)
     if not log.history.events:

@@ -4,23 +4,20 @@ import json
 
 from limnos.kernel.conversation import Conversation, Said
 from limnos.kernel.messages import Message, result_text, text_of
+from limnos.kernel.pairing import check_pairing
 from limnos.providers.openai_codec import Dialect, encode_messages
 
 
 def export_openai(conversation: Conversation) -> str:
-    """The conversation as a list of OpenAI messages, one JSON text."""
+    """The conversation as a list of OpenAI messages, one JSON text; every call has its result."""
     messages = [message for unit in conversation.units for message in unit.messages()]
-    return (
-        json.dumps(
-            {"messages": encode_messages(messages, Dialect(reasoning="keep"))}, ensure_ascii=False, indent=1
-        )
-        + "\n"
-    )
+    encoded = encode_messages(check_pairing(messages).messages, Dialect(reasoning="keep"))
+    return json.dumps({"messages": encoded}, ensure_ascii=False, indent=1) + "\n"
 
 
-def export_markdown(conversation: Conversation, session: str) -> str:
+def export_markdown(conversation: Conversation, title: str) -> str:
     """The conversation for people to read."""
-    lines = [f"# {conversation.title or session}", ""]
+    lines = [f"# {title}", ""]
     for unit in conversation.units:
         if isinstance(unit, Said):
             lines += [f"**you** ({unit.time})", "", unit.text, ""]

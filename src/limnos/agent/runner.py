@@ -95,6 +95,11 @@ class Runner:
         stream.listen(self._tell)
 
     @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    @property
     def interrupted(self) -> bool:
         """Whether the last turn has no end yet and nothing runs."""
         return self.stream.conversation.turn_open and self._idle

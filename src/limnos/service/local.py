@@ -1,5 +1,6 @@
 """The kernel in the same process, behind the same door as a daemon's."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -82,6 +83,11 @@ class LocalSession:
         given = self._runner.drop(position)
         return _send(given) if given else None
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed; nothing happens in it any more."""
+        return self._runner.closed
+
     async def close(self) -> None:
         """See `Session`."""
         await self._runner.close()
@@ -110,7 +116,7 @@ class LocalKernel:
             self._base, settings, model, Opening(path, session, cwd, how.attended, how.trust)
         )
         opened = LocalSession(runner, path)
-        self._open.append(opened)
+        self._open = [*(session for session in self._open if not session.closed), opened]
         return opened
 
     def sessions(self, limit: int | None = None) -> list[SessionSummary]:
@@ -147,17 +153,25 @@ class LocalKernel:
 
     def export(self, session: str, form: Literal["markdown", "openai"]) -> str:
         """See `Kernel`."""
-        conversation = fold(read_history(self._base.files.find(session)).events)
-        return export_openai(conversation) if form == "openai" else export_markdown(conversation, session)
+        events = read_history(self._base.files.find(session)).events
+        conversation = fold(events)
+        if form == "openai":
+            return export_openai(conversation)
+        titles = [event.title for event in events if isinstance(event, SessionChanged) and event.title]
+        return export_markdown(conversation, titles[-1] if titles else conversation.title or session)
 
     async def close(self) -> None:
         """See `Kernel`."""
-        for opened in self._open:
-            await opened.close()
-        for model in self._models.values():
-            await model.close()
+        sessions, models = [*self._open], [*self._models.values()]
         self._open.clear()
         self._models.clear()
+        ended = [
+            *await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True),
+            *await asyncio.gather(*(model.close() for model in models), return_exceptions=True),
+        ]
+        for fault in ended:
+            if fault is not None:
+                raise fault
 
     def _model(self, settings: Settings) -> Model:
         """One model object for each choice: sessions share its connections or its child process."""
