@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import httpx2 as httpx2
     import jsonschema_rs as jsonschema_rs
-    import prompt_toolkit as prompt_toolkit
     import quicktok as quicktok
     import re2 as re2
     import tomlkit as tomlkit
-    import typer as typer
     import wcwidth as wcwidth
     import xllamacpp as xllamacpp
 
@@ -22,11 +20,9 @@ _SLOW = frozenset(
     {
         "httpx2",
         "jsonschema_rs",
-        "prompt_toolkit",
         "quicktok",
         "re2",
         "tomlkit",
-        "typer",
         "wcwidth",
         "xllamacpp",
     }

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from limnos import __version__, lazy
+from limnos import __version__
 from limnos.agent.settings import Environment
 from limnos.frontends.cli.cells import pad, width, wrap
 from limnos.frontends.cli.escapes import one_line
@@ -145,10 +145,3 @@ class Console:
     def folder(self) -> str:
         """The folder the program was started in."""
         return str(Path.cwd())
-
-
-def console_of(ctx: "lazy.typer.Context") -> Console:
-    """The console that `main` put into the parser's context."""
-    found = ctx.obj
-    assert isinstance(found, Console)
-    return found

@@ -9,12 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from limnos import __version__, lazy
+from limnos import __version__
 from limnos.agent.settings import Environment, read_environment
+from limnos.frontends.cli import command_help
 from limnos.frontends.cli import help as help_texts
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.look import Terminal
 from limnos.frontends.cli.table import CHAT, COMMANDS, GLOBAL_FLAGS, PROGRAM, Command
+from limnos.frontends.cli.words import read
 from limnos.kernel.errors import LimnosError, UsageError
 
 _STOPPED = 130
@@ -133,34 +135,9 @@ def _functions(command: Command) -> dict[str, Callable[..., Any]]:
     return command.load().FUNCTIONS
 
 
-def _parser(function: Callable[..., Any]) -> Any:
-    app = lazy.typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-    app.command(add_help_option=False)(function)
-    return lazy.typer.main.get_command(app)
-
-
 def _parse(found: Words, console: Console) -> Any:
     name = " ".join(filter(None, (PROGRAM, found.command.name, found.name)))
-    parser = _parser(found.function)
-    try:
-        with parser.make_context(name, list(found.rest), obj=console) as context:
-            return parser.invoke(context)
-    except lazy.typer.Exit as stop:
-        return stop.exit_code
-    except lazy.typer.Abort:
-        raise KeyboardInterrupt from None
-    except lazy.typer.TyperException as error:
-        raise UsageError(*_usage(error, found, name)) from None
-
-
-def _usage(error: Any, found: Words, name: str) -> tuple[str, str]:
-    option = getattr(error, "option_name", None)
-    near = getattr(error, "possibilities", None)
-    if option and near is not None:
-        fix = f"{name} {near[0]}" if near else _help_of(found.command.name)
-        return f"no option `{option}` of {name}", fix
-    what = str(error).strip() or error.format_message()
-    return f"{name}: {what[:1].lower()}{what[1:].rstrip('.')}", _help_of(found.command.name)
+    return found.function(console, **read(found.function, found.rest, name))
 
 
 def _help(names: Sequence[str], console: Console) -> int:
@@ -178,8 +155,8 @@ def _command_help(names: Sequence[str]) -> str:
     chosen = names[1] if len(names) > 1 and names[1] in functions else ""
     if chosen or len(functions) == 1:
         function = functions[chosen]
-        return help_texts.single(command, chosen, function, _parser(function).params)
-    return help_texts.group(command, functions)
+        return command_help.single(command, chosen, function)
+    return command_help.group(command, functions)
 
 
 def _unexpected(error: Exception, console: Console, *, debug: bool) -> int:

@@ -2,35 +2,26 @@
 
 from typing import Annotated
 
-from limnos import lazy
 from limnos.frontends.cli.chatting import chat_with
-from limnos.frontends.cli.console import console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.starting import Flags
+from limnos.frontends.cli.words import Option
 from limnos.service.client import Open
 
 
 def chat(
-    ctx: lazy.typer.Context,
+    console: Console,
     *,
-    mode: Annotated[
-        str | None, lazy.typer.Option("--mode", metavar="MODE", help="ask (default), auto, yolo")
-    ] = None,
-    model: Annotated[
-        str | None, lazy.typer.Option("--model", metavar="NAME", help="for this chat only")
-    ] = None,
-    steps: Annotated[
-        int | None, lazy.typer.Option("--steps", metavar="N", help="at most N steps a turn")
-    ] = None,
+    mode: Annotated[str | None, Option("--mode", metavar="MODE", help="ask (default), auto, yolo")] = None,
+    model: Annotated[str | None, Option("--model", metavar="NAME", help="for this chat only")] = None,
+    steps: Annotated[int | None, Option("--steps", metavar="N", help="at most N steps a turn")] = None,
     max_cost: Annotated[
-        str | None, lazy.typer.Option("--max-cost", metavar="X", help="stop a turn at this cost")
+        str | None, Option("--max-cost", metavar="X", help="stop a turn at this cost")
     ] = None,
-    trust: Annotated[bool, lazy.typer.Option("--trust", help="trust this folder, for this chat")] = False,
-    yes: Annotated[
-        bool, lazy.typer.Option("--yes", help="yes to fetching the model when it is missing")
-    ] = False,
+    trust: Annotated[bool, Option("--trust", help="trust this folder, for this chat")] = False,
+    yes: Annotated[bool, Option("--yes", help="yes to fetching the model when it is missing")] = False,
 ) -> int:
     """Chat in this folder."""
-    console = console_of(ctx)
     how = Open(
         cwd=console.folder,
         mode=mode,

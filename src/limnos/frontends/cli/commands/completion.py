@@ -3,9 +3,9 @@
 import string
 from typing import Annotated
 
-from limnos import lazy
-from limnos.frontends.cli.console import console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.table import COMMANDS
+from limnos.frontends.cli.words import Argument
 from limnos.kernel.errors import UsageError
 
 _WITH_SESSION = ("open", "replay", "export", "rename", "fork")
@@ -34,14 +34,14 @@ $groups""")
 
 
 def completion(
-    ctx: lazy.typer.Context,
-    shell: Annotated[str, lazy.typer.Argument(metavar="SHELL", help="bash, zsh or fish")],
+    console: Console,
+    shell: Annotated[str, Argument(metavar="SHELL", help="bash, zsh or fish")],
 ) -> None:
     """Print a completion script."""
     scripts = {"bash": _bash, "zsh": lambda: _ZSH + _bash(), "fish": _fish}
     if shell not in scripts:
         raise UsageError(f"no completion for {shell!r}", "limnos completion bash")
-    console_of(ctx).data(scripts[shell]())
+    console.data(scripts[shell]())
 
 
 def _groups() -> dict[str, list[str]]:

@@ -3,48 +3,42 @@
 import json
 from typing import Annotated
 
-from limnos import lazy
 from limnos.agent.settings import KEYS, Explanation, Value, explain
 from limnos.agent.settings_file import set_value, unset_value
-from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import UsageError
 
-_Key = Annotated[str, lazy.typer.Argument(metavar="KEY", help="a setting of limnos config list")]
-_Json = Annotated[bool, lazy.typer.Option("--json", help="one record a line")]
+_Key = Annotated[str, Argument(metavar="KEY", help="a setting of limnos config list")]
+_Json = Annotated[bool, Option("--json", help="one record a line")]
 
 
-def get(ctx: lazy.typer.Context, key: _Key) -> None:
+def get(console: Console, key: _Key) -> None:
     """Print the value of a setting."""
-    console = console_of(ctx)
     console.data(f"{_text(explain(console.environment, key).value)}\n")
 
 
 def set_key(
-    ctx: lazy.typer.Context,
+    console: Console,
     key: _Key,
-    value: Annotated[
-        str, lazy.typer.Argument(metavar="VALUE", help="the new value; secrets go to limnos secrets")
-    ],
+    value: Annotated[str, Argument(metavar="VALUE", help="the new value; secrets go to limnos secrets")],
 ) -> None:
     """Store a setting in the home."""
-    console = console_of(ctx)
     stored = set_value(console.environment, key, value)
     console.done(f"{one_line(key)} = {one_line(_text(stored))}", f"limnos config --explain {key}")
 
 
-def unset(ctx: lazy.typer.Context, key: _Key) -> None:
+def unset(console: Console, key: _Key) -> None:
     """Remove a setting from the home; the next layer counts again."""
-    console = console_of(ctx)
     if not unset_value(console.environment, key):
         console.say_line(console.look.signed("idle", f"{one_line(key)} was not set; nothing changed"))
         return
     console.done(f"{one_line(key)} is unset", f"limnos config --explain {key}")
 
 
-def list_keys(ctx: lazy.typer.Context, as_json: _Json = False) -> None:
+def list_keys(console: Console, as_json: _Json = False) -> None:
     """Show every setting, its value and where it comes from."""
-    console = console_of(ctx)
     found = [explain(console.environment, name) for name in KEYS]
     if as_json:
         for item in found:
@@ -59,15 +53,14 @@ def list_keys(ctx: lazy.typer.Context, as_json: _Json = False) -> None:
 
 
 def config(
-    ctx: lazy.typer.Context,
+    console: Console,
     key: Annotated[
         str | None,
-        lazy.typer.Option("--explain", metavar="KEY", help="which layer set it, and what the others say"),
+        Option("--explain", metavar="KEY", help="which layer set it, and what the others say"),
     ] = None,
     as_json: _Json = False,
 ) -> None:
     """Explain a setting."""
-    console = console_of(ctx)
     if key is None:
         raise UsageError(
             "limnos config needs one of: get, set, unset, list, --explain KEY", "limnos config list"

@@ -2,20 +2,19 @@
 
 from typing import Annotated
 
-from limnos import lazy
 from limnos.frontends.cli.checks import checks
-from limnos.frontends.cli.console import console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.words import Option
 
 _COLUMN = 10
 
 
 def doctor(
-    ctx: lazy.typer.Context,
-    as_json: Annotated[bool, lazy.typer.Option("--json", help="one record a line")] = False,
+    console: Console,
+    as_json: Annotated[bool, Option("--json", help="one record a line")] = False,
 ) -> int:
     """Check this machine and say how to fix it."""
-    console = console_of(ctx)
     found = list(checks(console))
     failed = sum(check.state == "failed" for check in found)
     for check in found:

@@ -3,24 +3,23 @@
 import asyncio
 from typing import Annotated, Literal
 
-from limnos import lazy
-from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import visible
 from limnos.frontends.cli.starting import kernel
+from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import UsageError
 
 _FORMS: dict[str, Literal["markdown", "openai"]] = {"markdown": "markdown", "openai": "openai"}
 
 
 def export(
-    ctx: lazy.typer.Context,
-    session: Annotated[str, lazy.typer.Argument(metavar="ID", help="the session; - is the newest")],
+    console: Console,
+    session: Annotated[str, Argument(metavar="ID", help="the session; - is the newest")],
     form: Annotated[
-        str, lazy.typer.Option("--format", metavar="FORMAT", help="markdown (default) or openai")
+        str, Option("--format", metavar="FORMAT", help="markdown (default) or openai")
     ] = "markdown",
 ) -> None:
     """Write a session to stdout."""
-    console = console_of(ctx)
     if form not in _FORMS:
         raise UsageError(f"{form!r} is no format", "limnos export ID --format openai")
     text = asyncio.run(_export(console, session, _FORMS[form]))

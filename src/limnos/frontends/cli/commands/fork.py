@@ -3,22 +3,21 @@
 import asyncio
 from typing import Annotated
 
-from limnos import lazy
-from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.starting import kernel
+from limnos.frontends.cli.words import Argument, Option
 
 
 def fork(
-    ctx: lazy.typer.Context,
-    session: Annotated[str, lazy.typer.Argument(metavar="ID", help="the session")],
+    console: Console,
+    session: Annotated[str, Argument(metavar="ID", help="the session")],
     at: Annotated[
         int | None,
-        lazy.typer.Option("--at", metavar="SEQ", help="the last event to take over: the end of a step"),
+        Option("--at", metavar="SEQ", help="the last event to take over: the end of a step"),
     ] = None,
 ) -> None:
     """A new session with the events up to a step."""
-    console = console_of(ctx)
     made = asyncio.run(_fork(console, session, at))
     if not console.terminal.stdout:
         console.data(f"{made}\n")

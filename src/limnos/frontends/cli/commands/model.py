@@ -4,21 +4,20 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-from limnos import lazy
 from limnos.agent.settings import load
 from limnos.agent.settings_file import set_value, unset_value
-from limnos.frontends.cli.console import console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.fetching import chosen_name, fetch, weights
 from limnos.frontends.cli.times import duration, size
+from limnos.frontends.cli.words import Argument, Option
 from limnos.providers.catalogue import catalogue, entry
 
-_Name = Annotated[str, lazy.typer.Argument(metavar="NAME", help="a name of limnos model list")]
-_Json = Annotated[bool, lazy.typer.Option("--json", help="one record a line")]
+_Name = Annotated[str, Argument(metavar="NAME", help="a name of limnos model list")]
+_Json = Annotated[bool, Option("--json", help="one record a line")]
 
 
-def list_models(ctx: lazy.typer.Context, as_json: _Json = False) -> None:
+def list_models(console: Console, as_json: _Json = False) -> None:
     """Show what can be used and what is on disk."""
-    console = console_of(ctx)
     used = chosen_name(load(console.environment))
     cache = weights(console.environment)
     known = list(catalogue().values())
@@ -51,17 +50,14 @@ def list_models(ctx: lazy.typer.Context, as_json: _Json = False) -> None:
 
 
 def get(
-    ctx: lazy.typer.Context,
+    console: Console,
     name: _Name,
     source: Annotated[
-        Path | None, lazy.typer.Option("--from", metavar="FILE", help="copy this file instead of fetching")
+        Path | None, Option("--from", metavar="FILE", help="copy this file instead of fetching")
     ] = None,
-    yes: Annotated[
-        bool, lazy.typer.Option("--yes", help="accepted for scripts; the command is the yes")
-    ] = False,
+    yes: Annotated[bool, Option("--yes", help="accepted for scripts; the command is the yes")] = False,
 ) -> None:
     """Fetch a model; what was fetched before is gone on with."""
-    console = console_of(ctx)
     model = entry(name)
     if weights(console.environment).has(model):
         weights(console.environment).ready(model)
@@ -71,9 +67,8 @@ def get(
     console.say(f"next: limnos model use {name}")
 
 
-def use(ctx: lazy.typer.Context, name: _Name) -> None:
+def use(console: Console, name: _Name) -> None:
     """Use a model from now on; PROVIDER/MODEL names one of a server."""
-    console = console_of(ctx)
     model = catalogue().get(name) if "/" in name or ":" in name else entry(name)
     if model is not None:
         weights(console.environment).ready(model)
@@ -81,9 +76,8 @@ def use(ctx: lazy.typer.Context, name: _Name) -> None:
     console.done(f"model is {name}", "limnos")
 
 
-def remove(ctx: lazy.typer.Context, name: _Name) -> None:
+def remove(console: Console, name: _Name) -> None:
     """Remove a model's file from this machine."""
-    console = console_of(ctx)
     model = entry(name)
     if not weights(console.environment).remove(model):
         console.say_line(console.look.signed("idle", f"{name} is absent; nothing was removed"))
@@ -93,9 +87,8 @@ def remove(ctx: lazy.typer.Context, name: _Name) -> None:
     console.done(f"removed {name}, {size(model.size)} free again", f"limnos model get {name}")
 
 
-def verify(ctx: lazy.typer.Context, name: _Name) -> None:
+def verify(console: Console, name: _Name) -> None:
     """Hash a model's file and compare it with the pinned hash."""
-    console = console_of(ctx)
     began = time.monotonic()
     weights(console.environment).verify(entry(name))
     took = duration((time.monotonic() - began) * 1000)

@@ -3,19 +3,18 @@
 import asyncio
 from typing import Annotated
 
-from limnos import lazy
-from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.starting import kernel
+from limnos.frontends.cli.words import Argument
 
 
 def rename(
-    ctx: lazy.typer.Context,
-    session: Annotated[str, lazy.typer.Argument(metavar="ID", help="the session")],
-    title: Annotated[str, lazy.typer.Argument(metavar="TITLE", help="its new title")],
+    console: Console,
+    session: Annotated[str, Argument(metavar="ID", help="the session")],
+    title: Annotated[str, Argument(metavar="TITLE", help="its new title")],
 ) -> None:
     """Give a session a title."""
-    console = console_of(ctx)
     asyncio.run(_rename(console, session, title))
     console.done(f"{one_line(session)} is now: {one_line(title)}", f"limnos open {one_line(session)}")
 

@@ -6,34 +6,33 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from limnos import lazy
 from limnos.agent.clock import SystemClock
 from limnos.agent.replay import verify
-from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.playback import frames, summary
 from limnos.frontends.cli.starting import kernel
 from limnos.frontends.cli.times import counted
+from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import UsageError
 from limnos.kernel.events import to_record
 from limnos.store.audit import History, read_history
 
 
 def replay(
-    ctx: lazy.typer.Context,
+    console: Console,
     *,
-    source: Annotated[str, lazy.typer.Argument(metavar="ID", help="a session, or its file")],
+    source: Annotated[str, Argument(metavar="ID", help="a session, or its file")],
     check: Annotated[
         bool,
-        lazy.typer.Option("--verify", help="run the loop on the recording and report the first difference"),
+        Option("--verify", help="run the loop on the recording and report the first difference"),
     ] = False,
     speed: Annotated[
-        float, lazy.typer.Option("--speed", metavar="N", help="play N times as fast as it was; 0: at once")
+        float, Option("--speed", metavar="N", help="play N times as fast as it was; 0: at once")
     ] = 0.0,
-    at: Annotated[int, lazy.typer.Option("--at", metavar="SEQ", help="begin at this event")] = 0,
-    as_json: Annotated[bool, lazy.typer.Option("--json", help="the events, one a line")] = False,
+    at: Annotated[int, Option("--at", metavar="SEQ", help="begin at this event")] = 0,
+    as_json: Annotated[bool, Option("--json", help="the events, one a line")] = False,
 ) -> int:
     """Play back what happened in a session."""
-    console = console_of(ctx)
     path = Path(source) if Path(source).is_file() else asyncio.run(_path(console, source))
     if check:
         return _verify(console, path, as_json)

@@ -4,49 +4,40 @@ import asyncio
 import sys
 from typing import Annotated
 
-from limnos import lazy
 from limnos.agent.settings import load
-from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.fetching import ensure
 from limnos.frontends.cli.oneshot import OneShot
 from limnos.frontends.cli.starting import Flags, kernel
+from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import LimnosError, UsageError
 from limnos.kernel.events import TurnFinished, TurnReason, to_record
 from limnos.service.client import Open
 
 
 def run(
-    ctx: lazy.typer.Context,
+    console: Console,
     *,
     task: Annotated[
-        list[str] | None, lazy.typer.Argument(metavar="TASK", help="what to do; - reads more from stdin")
+        list[str] | None, Argument(metavar="TASK", help="what to do; - reads more from stdin")
     ] = None,
     as_json: Annotated[
-        bool, lazy.typer.Option("--json", help="every event, one a line; the last is turn_finished")
+        bool, Option("--json", help="every event, one a line; the last is turn_finished")
     ] = False,
     mode: Annotated[
         str | None,
-        lazy.typer.Option("--mode", metavar="MODE", help="ask (default), auto, yolo; see limnos help modes"),
+        Option("--mode", metavar="MODE", help="ask (default), auto, yolo; see limnos help modes"),
     ] = None,
-    model: Annotated[
-        str | None, lazy.typer.Option("--model", metavar="NAME", help="for this run only")
-    ] = None,
-    steps: Annotated[
-        int | None, lazy.typer.Option("--steps", metavar="N", help="at most N steps (25)")
-    ] = None,
+    model: Annotated[str | None, Option("--model", metavar="NAME", help="for this run only")] = None,
+    steps: Annotated[int | None, Option("--steps", metavar="N", help="at most N steps (25)")] = None,
     max_cost: Annotated[
-        str | None, lazy.typer.Option("--max-cost", metavar="X", help="stop at this cost (none)")
+        str | None, Option("--max-cost", metavar="X", help="stop at this cost (none)")
     ] = None,
-    session: Annotated[
-        str | None, lazy.typer.Option("--continue", metavar="ID", help="go on with a session")
-    ] = None,
-    trust: Annotated[bool, lazy.typer.Option("--trust", help="trust this folder, for this run")] = False,
-    yes: Annotated[
-        bool, lazy.typer.Option("--yes", help="yes to fetching the model when it is missing")
-    ] = False,
+    session: Annotated[str | None, Option("--continue", metavar="ID", help="go on with a session")] = None,
+    trust: Annotated[bool, Option("--trust", help="trust this folder, for this run")] = False,
+    yes: Annotated[bool, Option("--yes", help="yes to fetching the model when it is missing")] = False,
 ) -> int:
     """One task, one answer, then it ends."""
-    console = console_of(ctx)
     flags = Flags(mode, model, steps, max_cost)
     try:
         text = _task(console, task or [], session)

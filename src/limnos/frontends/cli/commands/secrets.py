@@ -3,24 +3,23 @@
 from pathlib import Path
 from typing import Annotated
 
-from limnos import lazy
-from limnos.frontends.cli.console import console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.secret_input import read_secret
+from limnos.frontends.cli.words import Argument, Option
 from limnos.store.secrets import Secrets
 
-_Name = Annotated[str, lazy.typer.Argument(metavar="NAME", help="the name of the secret")]
+_Name = Annotated[str, Argument(metavar="NAME", help="the name of the secret")]
 
 
 def set_secret(
-    ctx: lazy.typer.Context,
+    console: Console,
     name: _Name,
     key_file: Annotated[
-        Path | None, lazy.typer.Option("--key-file", metavar="FILE", help="read the value from this file")
+        Path | None, Option("--key-file", metavar="FILE", help="read the value from this file")
     ] = None,
 ) -> None:
     """Store a value from --key-file, from stdin, or typed without echo."""
-    console = console_of(ctx)
     store = Secrets(console.environment.home)
     store.set(name, read_secret(console, name, key_file))
     ending = f"ending in {store.last_four(name)}"
@@ -30,11 +29,10 @@ def set_secret(
 
 
 def list_secrets(
-    ctx: lazy.typer.Context,
-    as_json: Annotated[bool, lazy.typer.Option("--json", help="one record a line")] = False,
+    console: Console,
+    as_json: Annotated[bool, Option("--json", help="one record a line")] = False,
 ) -> None:
     """Show the names, and the last four characters of the values."""
-    console = console_of(ctx)
     store = Secrets(console.environment.home)
     if as_json:
         for name in store.names():
@@ -43,9 +41,8 @@ def list_secrets(
     console.rows(("ends in", "name"), [(store.last_four(name), name) for name in store.names()])
 
 
-def remove(ctx: lazy.typer.Context, name: _Name) -> None:
+def remove(console: Console, name: _Name) -> None:
     """Forget a value."""
-    console = console_of(ctx)
     if not Secrets(console.environment.home).remove(name):
         console.say_line(console.look.signed("idle", f"{one_line(name)} is absent; nothing was removed"))
         return

@@ -3,11 +3,11 @@
 import asyncio
 from typing import Annotated
 
-from limnos import lazy
-from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.starting import kernel
 from limnos.frontends.cli.times import when
+from limnos.frontends.cli.words import Option
 from limnos.service.client import SessionState, SessionSummary
 
 _SIGNS: dict[SessionState, str] = {
@@ -21,12 +21,11 @@ _STATES: dict[SessionState, str] = {"waiting": "waiting for you"}
 
 
 def sessions(
-    ctx: lazy.typer.Context,
-    as_json: Annotated[bool, lazy.typer.Option("--json", help="one record a line")] = False,
-    limit: Annotated[int | None, lazy.typer.Option("--limit", metavar="N", help="the newest N only")] = None,
+    console: Console,
+    as_json: Annotated[bool, Option("--json", help="one record a line")] = False,
+    limit: Annotated[int | None, Option("--limit", metavar="N", help="the newest N only")] = None,
 ) -> None:
     """List sessions, newest first."""
-    console = console_of(ctx)
     found = asyncio.run(_found(console, limit))
     if as_json:
         for session in found:

@@ -4,23 +4,20 @@ import asyncio
 from collections import Counter
 from typing import Annotated
 
-from limnos import lazy
 from limnos.agent.settings import load
-from limnos.frontends.cli.console import Console, console_of
+from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import chosen_name
 from limnos.frontends.cli.starting import kernel
 from limnos.frontends.cli.times import counted, when
+from limnos.frontends.cli.words import Option
 from limnos.service.client import SessionSummary
 
 _LABEL = 10
 
 
-def status(
-    ctx: lazy.typer.Context, as_json: Annotated[bool, lazy.typer.Option("--json", help="one record")] = False
-) -> None:
+def status(console: Console, as_json: Annotated[bool, Option("--json", help="one record")] = False) -> None:
     """Show what is there and what works now."""
-    console = console_of(ctx)
     found = asyncio.run(_found(console))
     settings = load(console.environment)
     states = Counter(session.state for session in found)

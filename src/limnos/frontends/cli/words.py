@@ -1,0 +1,125 @@
+"""The words of a command line, read by the signature of the command's function.
+
+A command is a function. Its first parameter is the console; the others are declared as
+`Annotated[type, Argument(...)]` or `Annotated[type, Option(...)]`: parser, help and errors come from that.
+"""
+
+import argparse
+import difflib
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn, get_args, get_type_hints
+
+from limnos.kernel.errors import UsageError
+
+
+class Argument(NamedTuple):
+    """A positional word."""
+
+    metavar: str
+    help: str = ""
+
+
+class Option(NamedTuple):
+    """A flag; without a metavar it takes no value."""
+
+    flag: str
+    metavar: str = ""
+    help: str = ""
+
+
+class Parameter(NamedTuple):
+    """One parameter of a command. `many` takes all the words that are left."""
+
+    name: str
+    mark: Argument | Option
+    kind: type
+    many: bool
+    required: bool
+    default: Any
+
+
+_KINDS = {int: "a whole number", float: "a number"}
+
+
+def parameters(function: Callable[..., Any]) -> list[Parameter]:
+    """What `function` takes beside the console."""
+    hints = get_type_hints(function, include_extras=True)
+    found: list[Parameter] = []
+    for name, given in inspect.signature(function).parameters.items():
+        mark = next((one for one in get_args(hints.get(name)) if isinstance(one, Argument | Option)), None)
+        if mark is not None:
+            kind, many = _kind(get_args(hints[name])[0])
+            required = given.default is inspect.Parameter.empty
+            found.append(Parameter(name, mark, kind, many, required, None if required else given.default))
+    return found
+
+
+def _kind(hint: Any) -> tuple[type, bool]:
+    """The type of one word, and whether there may be many; `None` beside it only says it may be absent."""
+    if isinstance(hint, types.UnionType):
+        return _kind(next(one for one in get_args(hint) if one is not types.NoneType))
+    if getattr(hint, "__origin__", None) is list:
+        return get_args(hint)[0], True
+    return hint, False
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog}: {message}", f"limnos help {self.prog.partition(' ')[2]}".rstrip())
+
+
+def read(function: Callable[..., Any], words: Sequence[str], program: str) -> dict[str, Any]:
+    """The keyword arguments that `words` stand for. Raises UsageError that names the nearest option."""
+    known = parameters(function)
+    parser = _Parser(program, add_help=False, allow_abbrev=False)
+    for parameter in known:
+        _declare(parser, parameter)
+    given, extra = parser.parse_known_intermixed_args(list(words))
+    if extra:
+        raise _unknown(extra[0], known, program)
+    return dict(vars(given))
+
+
+def _declare(parser: argparse.ArgumentParser, parameter: Parameter) -> None:
+    mark = parameter.mark
+    if isinstance(mark, Option) and not mark.metavar:
+        parser.add_argument(mark.flag, dest=parameter.name, action="store_true")
+    elif isinstance(mark, Option):
+        parser.add_argument(
+            mark.flag, dest=parameter.name, type=_reader(parameter.kind), default=parameter.default
+        )
+    else:
+        count = "*" if parameter.many else None if parameter.required else "?"
+        parser.add_argument(
+            parameter.name,
+            metavar=mark.metavar,
+            nargs=count,
+            type=_reader(parameter.kind),
+            default=parameter.default,
+        )
+
+
+def _reader(kind: type) -> Callable[[str], Any]:
+    def convert(text: str) -> Any:
+        try:
+            return kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {_KINDS.get(kind, kind.__name__)}") from None
+
+    return convert
+
+
+def _unknown(word: str, known: Sequence[Parameter], program: str) -> UsageError:
+    command = program.partition(" ")[2]
+    help_of = f"limnos help {command}" if command else "limnos --help"
+    flag = word.split("=", 1)[0]
+    if not flag.startswith("-") or flag == "-":
+        return UsageError(f"{program} does not take `{word}`", help_of)
+    flags = [one.mark.flag for one in known if isinstance(one.mark, Option)]
+    near = difflib.get_close_matches(flag, flags, 1)
+    fix = (
+        f"{program} {near[0]}" if near else f"limnos help {command}".rstrip() if command else "limnos --help"
+    )
+    return UsageError(f"no option `{flag}` of {program}", fix)
