@@ -22,8 +22,8 @@ from limnos.kernel.events import (
 )
 from limnos.kernel.seams import Clock
 from limnos.store.audit import read_history, storage_error
-from limnos.store.folders import private_folder
 from limnos.store.records import encode_record, read_records
+from limnos.store.whole import write_whole
 
 _EDGE = 65_536
 _RENAMED = b'"type":"session_changed"'
@@ -120,7 +120,10 @@ class SessionFiles:
             for event in events
         ]
         copied += self._ended(copied)
-        _write_whole(path, b"".join(encode_record(to_record(event)) for event in copied))
+        try:
+            write_whole(path, b"".join(encode_record(to_record(event)) for event in copied))
+        except OSError as error:
+            raise storage_error(path, error) from None
         return path
 
     def _ended(self, events: list[Event]) -> list[Event]:
@@ -157,21 +160,6 @@ def _up_to_step(events: tuple[Event, ...], seq: int | None) -> list[Event]:
         if isinstance(event, StepFinished | TurnFinished):
             end = place + 1
     return list(events[:end])
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        private_folder(path.parent)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise storage_error(path, error) from None
 
 
 def _written(path: Path) -> int:

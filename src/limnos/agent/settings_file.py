@@ -1,6 +1,5 @@
 """Changing `config.toml` without losing a person's comments."""
 
-import os
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from limnos.agent.settings import (
     read_table,
 )
 from limnos.kernel.errors import SettingsError, StorageError
-from limnos.store.folders import private_folder
+from limnos.store.whole import write_whole
 
 
 def set_value(environment: Environment, name: str, text: str) -> Value:
@@ -90,18 +89,10 @@ def _provider_value(name: str, text: str) -> Value:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace the file whole: a reader sees the old or the new one, never a half."""
-    path = path.resolve()  # a person may keep the file elsewhere and link to it
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    real = path.resolve()  # a person may keep the file elsewhere and link to it
     try:
-        private_folder(path.parent)
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        write_whole(real, text.encode())
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise StorageError(
-            f"{path} cannot be written: {error.strerror}", f"check that {path.parent} is writable"
+            f"{path} cannot be written: {error.strerror}", f"check that {real.parent} is writable"
         ) from None

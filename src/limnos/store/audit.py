@@ -10,8 +10,8 @@ from pathlib import Path
 
 from limnos.kernel.errors import SessionInUseError, StorageError
 from limnos.kernel.events import Event, from_record, to_record
-from limnos.store.folders import private_folder
 from limnos.store.records import Loaded, encode_record, read_records
+from limnos.store.whole import private_folder
 
 # A lister asks for the lock for an instant to see who works; that must not look like a second writer.
 LOCK_TRIES = 20

@@ -1,12 +1,11 @@
 """Payloads by content: the same bytes have the same block id and lie on the disk once."""
 
 import hashlib
-import os
 import re
 from pathlib import Path
 
 from limnos.store.audit import storage_error
-from limnos.store.folders import private_folder
+from limnos.store.whole import write_whole
 
 _BLOCK = re.compile(r"^b[0-9a-f]{32}$")
 
@@ -23,16 +22,9 @@ class BlobStore:
         path = self._path(block)
         if _is_whole(path, len(data)):
             return block
-        draft = path.with_name(f".{block}.{os.getpid()}")
         try:
-            private_folder(path.parent)
-            with draft.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fdatasync(file.fileno())
-            draft.replace(path)
+            write_whole(path, data)
         except OSError as error:
-            draft.unlink(missing_ok=True)
             raise storage_error(path, error) from None
         return block
 

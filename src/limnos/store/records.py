@@ -14,7 +14,7 @@ from limnos.kernel.arguments import ParseFailure, parse_json
 
 _NULS = re.compile(rb"\x00+")
 _HEAD = re.compile(rb'\{"v":')
-_SUM = re.compile(rb',"sum":"([0-9a-f]{16})"\}$')
+_SUM = re.compile(rb',"sum":"([^"]*)"\}$')
 _ENCODER = msgspec.json.Encoder()
 
 

@@ -1,6 +1,5 @@
 """Secrets in one file that only its owner can read. Nothing else may hold them."""
 
-import os
 import re
 import tomllib
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from limnos import lazy
 from limnos.kernel.errors import SettingsError, UsageError
 from limnos.store.audit import storage_error
-from limnos.store.folders import private_folder
+from limnos.store.whole import write_whole
 
 _NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 
@@ -66,15 +65,8 @@ class Secrets:
         return {name: value for name, value in table.items() if isinstance(value, str)}
 
     def _write(self, values: dict[str, str]) -> None:
-        draft = self._path.with_name(f".secrets.{os.getpid()}")
+        text: str = lazy.tomlkit.dumps(values)  # pyright: ignore[reportUnknownMemberType]
         try:
-            private_folder(self._path.parent)
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(lazy.tomlkit.dumps(values))  # pyright: ignore[reportUnknownMemberType]
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self._path)
+            write_whole(self._path, text.encode())
         except OSError as error:
-            draft.unlink(missing_ok=True)
             raise storage_error(self._path, error) from None

@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from limnos.store.audit import storage_error
-from limnos.store.folders import private_folder
+from limnos.store.whole import private_folder
 
 
 class SpendingFile:

@@ -1,0 +1,34 @@
+"""Files of limnos's own state: whole or absent, and for their owner alone."""
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+
+def private_folder(path: Path) -> None:
+    """Make `path` and what is missing above it, each for its owner alone. Raises OSError."""
+    for folder in (*reversed(path.parents), path):
+        if not folder.exists():
+            folder.mkdir(mode=0o700, exist_ok=True)
+    path.mkdir(exist_ok=True)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Replace `path`, mode 0600, with its folders: a reader sees the old or the new file, never a half.
+
+    On the disk when this returns. Raises OSError, and leaves nothing behind then.
+    """
+    private_folder(path.parent)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise

@@ -1,0 +1,89 @@
+"""Session files with random damage: every whole record survives, and nothing is ever raised."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limnos.store.records import encode_record, read_records
+from limnos.testing.case_kinds import session_damage
+from limnos.testing.cases import read_cases
+from tests.conftest import SHARED
+
+CASES = list(read_cases(SHARED / "cases" / "session_damage.jsonl"))
+TEXTS = st.text(max_size=30) | st.sampled_from(
+    ['{"v":1,"seq":9,"type":"x"}', "\x00\x00", "\n", '","sum":"', "\ud800"]
+)
+
+
+def file_of(texts: list[str]) -> list[bytes]:
+    return [
+        encode_record({"v": 1, "seq": seq, "type": "warning", "code": "c", "text": text})
+        for seq, text in enumerate(texts, 1)
+    ]
+
+
+@given(st.lists(TEXTS, max_size=8))
+def test_what_is_written_is_read(texts: list[str]) -> None:
+    loaded = read_records(b"".join(file_of(texts)))
+
+    assert [record["seq"] for record in loaded.records] == list(range(1, len(texts) + 1))
+    assert (loaded.damaged, loaded.torn, loaded.changed) == (0, b"", [])
+    assert [record["text"] for record in loaded.records] == [
+        text.encode("utf-8", "replace").decode() for text in texts
+    ]
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=8), st.data())
+@settings(max_examples=200)
+def test_a_file_cut_anywhere_loses_at_most_the_record_it_is_cut_in(
+    texts: list[str], data: st.DataObject
+) -> None:
+    lines = file_of(texts)
+    whole = b"".join(lines)
+    cut = data.draw(st.integers(0, len(whole)))
+
+    loaded = read_records(whole[:cut])
+
+    ends = [sum(map(len, lines[:count])) for count in range(1, len(lines) + 1)]
+    kept = sum(1 for end in ends if end - 1 <= cut)
+    assert [record["seq"] for record in loaded.records] == list(range(1, kept + 1))
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=8), st.data())
+@settings(max_examples=300)
+def test_a_damaged_byte_costs_at_most_its_own_record_and_is_noticed(
+    texts: list[str], data: st.DataObject
+) -> None:
+    lines = file_of(texts)
+    whole = bytearray(b"".join(lines))
+    place = data.draw(st.integers(0, len(whole) - 1))
+    value = data.draw(st.integers(0, 255).filter(lambda value: value != whole[place]))
+    ends = [sum(map(len, lines[:count])) for count in range(1, len(lines) + 1)]
+    hit = next(number for number, end in enumerate(ends) if place < end)
+    on_a_line_end = place == ends[hit] - 1
+    whole[place] = value
+
+    loaded = read_records(bytes(whole))
+
+    others = {
+        seq for seq in range(1, len(lines) + 1) if seq not in (hit + 1, hit + 2 if on_a_line_end else 0)
+    }
+    assert others <= {record["seq"] for record in loaded.records}
+    in_the_checksum = place >= whole.rfind(b',"sum"', 0, ends[hit])
+    assert loaded.damaged or loaded.torn or in_the_checksum
+
+
+def test_a_record_is_one_line_of_utf_8_with_version_and_number() -> None:
+    line = encode_record({"v": 1, "seq": 7, "type": "warning", "code": "c", "text": "a\nb\u2028c"})
+
+    assert line.count(b"\n") == 1
+    record = json.loads(line)
+    assert (record["v"], record["seq"], record["text"]) == (1, 7, "a\nb\u2028c")
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
+def test_a_damaged_file_is_read_as_the_case_file_says(case: dict[str, object], tmp_path: Path) -> None:
+    assert session_damage.check(case) is None

@@ -1,0 +1,74 @@
+"""Money that several processes spend at once."""
+
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from limnos.kernel.errors import StorageError
+from limnos.store.spending import SpendingFile
+
+SPEND = """
+import sys
+from decimal import Decimal
+from pathlib import Path
+from limnos.store.spending import SpendingFile
+spending = SpendingFile(Path(sys.argv[1]), lambda: "2026-03-14T20:31:04.118Z")
+for _ in range(200):
+    spending.add(Decimal("0.001"))
+"""
+
+
+def spending(path: Path, day: str = "2026-03-14") -> SpendingFile:
+    return SpendingFile(path, lambda: f"{day}T20:31:04.118Z")
+
+
+def test_today_and_all_days_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "home" / "spending.log"
+    spending(path, "2026-03-13").add(Decimal("1.10"))
+    today = spending(path)
+    today.add(Decimal("0.02"))
+
+    assert today.today() == Decimal("0.02")
+    assert today.total() == Decimal("1.12")
+    assert spending(path, "2026-03-15").today() == 0
+
+
+def test_nothing_spent_is_zero(tmp_path: Path) -> None:
+    assert spending(tmp_path / "none").total() == 0
+
+
+def test_processes_that_spend_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "spending.log"
+    mine = spending(path)
+    assert mine.today() == 0
+    others = [subprocess.Popen([sys.executable, "-c", SPEND, str(path)]) for _ in range(2)]
+    for _ in range(200):
+        mine.add(Decimal("0.001"))
+    assert [other.wait(30) for other in others] == [0, 0]
+
+    assert mine.today() == Decimal("0.600")
+
+
+def test_lines_that_are_no_amount_do_not_count_and_do_not_break(tmp_path: Path) -> None:
+    path = tmp_path / "spending.log"
+    path.write_bytes(
+        b"2026-03-14 1\n\xff\xfe\n2026-03-14 NaN\n2026-03-14 Infinity\n\n2026-03-14 two\n2026-03-14 2"
+    )
+
+    mine = spending(path)
+    assert mine.today() == 1
+    mine.add(Decimal(3))
+
+    assert mine.today() == 1
+
+
+def test_a_disk_that_refuses_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "spending.log").symlink_to("/dev/full")
+
+    with pytest.raises(StorageError) as caught:
+        spending(tmp_path / "spending.log").add(Decimal(1))
+
+    assert "full" in caught.value.what
