@@ -8,8 +8,8 @@ from typing import Any, cast
 from limnos import lazy
 from limnos.kernel.seams import Invalid, Valid, Validation
 
-_INTEGER = re.compile(r"^-?\d{1,300}$")
-_DECIMAL = re.compile(r"^-?\d{1,300}(\.\d{1,300})?$")
+_INTEGER = re.compile(r"-?[0-9]{1,300}")
+_DECIMAL = re.compile(r"-?[0-9]{1,300}(\.[0-9]{1,300})?")
 
 
 class SchemaValidator:
@@ -23,9 +23,10 @@ class SchemaValidator:
         place = find_nul(arguments)
         if place:
             return Invalid(f"{place} holds a NUL character", "send the value without it")
-        value = cast("dict[str, Any]", lenient(schema, dict(arguments)))
         try:
-            errors = list(self._validator(schema).iter_errors(value))
+            validator = self._validator(schema)
+            value = cast("dict[str, Any]", lenient(schema, dict(arguments)))
+            errors = list(validator.iter_errors(value))
         except ValueError as error:
             return Invalid(
                 f"the schema of this tool is broken: {error}", "use another tool and tell the person"
@@ -88,14 +89,20 @@ def lenient(schema: Any, value: Any) -> Any:
         return {key: lenient(properties.get(key), item) for key, item in pairs}
     if isinstance(value, list):
         return [lenient(known.get("items"), item) for item in cast("list[Any]", value)]
-    return _scalar(known.get("type"), value) if isinstance(value, str) else value
+    return _scalar(_types(known.get("type")), value) if isinstance(value, str) else value
 
 
-def _scalar(wanted: Any, text: str) -> Any:
-    if wanted == "boolean" and text in ("true", "false"):
+def _types(wanted: Any) -> list[Any]:
+    return cast("list[Any]", wanted) if isinstance(wanted, list) else [wanted]
+
+
+def _scalar(wanted: list[Any], text: str) -> Any:
+    if "string" in wanted:
+        return text
+    if "boolean" in wanted and text in ("true", "false"):
         return text == "true"
-    if wanted == "integer" and _INTEGER.match(text):
+    if ("integer" in wanted or "number" in wanted) and _INTEGER.fullmatch(text):
         return int(text)
-    if wanted == "number" and _DECIMAL.match(text):
-        return int(text) if _INTEGER.match(text) else float(text)
+    if "number" in wanted and _DECIMAL.fullmatch(text):
+        return float(text)
     return text

@@ -1,0 +1,91 @@
+"""Exact edits: the case file, and that nothing outside the replaced text changes."""
+
+import base64
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from limnos.sdk.edits import EditError, replace_exactly
+from limnos.testing.cases import read_cases
+from tests.conftest import SHARED
+
+CASES = list(read_cases(SHARED / "cases" / "edits.jsonl"))
+FAULTS = ("not_found", "not_unique", "empty_old", "no_change", "binary", "encoding")
+PIECES = st.text(st.sampled_from("ab \té字\U0001f600\r\n"), max_size=12)
+WORDS = st.text(st.sampled_from("xyz字\n"), min_size=1, max_size=6)
+
+
+def attempt(data: bytes, old: str, new: str, **options: Any) -> bytes | str:
+    """The new bytes, or the class of the fault."""
+    try:
+        return replace_exactly(data, old, new, **options).data
+    except EditError as error:
+        return error.fault if error.hint and error.detail else "no reason given"
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
+def test_an_edit_does_what_the_case_file_says(case: dict[str, Any]) -> None:
+    expect = case["expect"]
+    options = {name: case[name] for name in ("replace_all", "encoding") if name in case}
+
+    outcome = attempt(base64.b64decode(case["file_b64"]), case["old"], case["new"], **options)
+
+    if "error" in expect:
+        assert outcome in expect["error"].split("|")
+    else:
+        assert outcome == base64.b64decode(expect["file_b64"])
+
+
+@given(PIECES, PIECES, WORDS, WORDS, st.sampled_from(["", "\ufeff"]))
+def test_nothing_outside_the_replaced_text_changes(
+    before: str, behind: str, old: str, new: str, mark: str
+) -> None:
+    assume(old != new)
+    head, tail = (mark + before).encode(), behind.encode()
+
+    outcome = attempt(head + old.encode() + tail, old, new)
+
+    if isinstance(outcome, str):
+        assert outcome == "not_unique"
+        return
+    assert outcome.startswith(head)
+    assert outcome.endswith(tail)
+    middle = outcome[len(head) : len(outcome) - len(tail)]
+    assert middle.decode().replace("\r\n", "\n") == new
+
+
+@given(PIECES, st.lists(PIECES, min_size=1, max_size=4), WORDS)
+def test_replacing_all_leaves_every_piece_between_as_it_was(first: str, rest: list[str], new: str) -> None:
+    data = "<OLD>".join([first, *rest]).encode()
+
+    edited = replace_exactly(data, "<OLD>", f"<{new}>", replace_all=True)
+
+    assert edited.places == len(rest)
+    parts = edited.data.decode()
+    for piece in [first, *rest]:
+        assert parts.startswith(piece)
+        parts = parts[len(piece) :]
+        assert not parts or parts.replace("\r\n", "\n").startswith(f"<{new}>")
+        parts = parts[parts.find(">") + 1 :]
+
+
+@given(st.binary(max_size=80), WORDS, WORDS)
+def test_any_bytes_give_an_edit_or_a_reason(data: bytes, old: str, new: str) -> None:
+    outcome = attempt(data, old, new, replace_all=True)
+
+    assert outcome in FAULTS if isinstance(outcome, str) else outcome != data
+
+
+@given(
+    st.lists(st.sampled_from(["one", "two", "zwei", ""]), min_size=1, max_size=8),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_new_lines_take_the_line_end_of_the_place(lines: list[str], end: str) -> None:
+    data = "".join(f"{line}{end}" for line in [*lines, "OLD"]).encode()
+
+    edited = replace_exactly(data, "OLD\n", "new\nlines\n")
+
+    assert edited.data == "".join(f"{line}{end}" for line in [*lines, "new", "lines"]).encode()
+    assert edited.line == len(lines) + 1
