@@ -1,6 +1,6 @@
 """B11: what the embedded model does with a fixed set of requests, English and Chinese, and the real tools.
 
-    python benchmarks/embedded.py [--model NAME] [--data PATH] [--set dev|held|all] [--quick] [--verbose]
+    python benchmarks/embedded.py [--model NAME] [--data PATH] [--set dev|held|all] [--threads N] [--quick]
 
 Every request runs in a folder of its own with the files of its workspace. *Choice* is the first reply: the
 right tool with the right arguments, or the right answer. *Flow* is everything until the answer, tools
@@ -299,10 +299,19 @@ async def measure(options: argparse.Namespace) -> dict[str, Any]:
             continue
         print(f"\n{options.model}, {'with' if grammar else 'without'} the grammar")
         model = Embedded(
-            entry(options.model), file, Options(grammar=grammar), now=lambda: "Saturday, 2026-03-14 20:31 UTC"
+            entry(options.model),
+            file,
+            Options(threads=options.threads, grammar=grammar),
+            now=lambda: "Saturday, 2026-03-14 20:31 UTC",
         )
         try:
-            tried = [await run_case(model, case, workspaces[case.workspace], whole=whole) for case in cases]
+            tried: list[Tried] = []
+            for case in cases:
+                tried.append(await run_case(model, case, workspaces[case.workspace], whole=whole))
+                marks = "".join(
+                    mark if good else "-" for mark, good in (("c", tried[-1].choice), ("f", tried[-1].flow))
+                )
+                print(f"  {case.id} {marks} {tried[-1].seconds:.1f} s", flush=True)
         finally:
             await model.close()
         figures = report(tried, whole=whole, verbose=options.verbose)
@@ -342,6 +351,7 @@ def main() -> int:
     parser.add_argument(
         "--cache", type=Path, default=Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     )
+    parser.add_argument("--threads", type=int, default=0, help="0: all cores; 1 where other work runs beside")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} requests of each half, no baseline")
     parser.add_argument("--no-baseline", action="store_true")
     parser.add_argument("--first-only", action="store_true", help="first replies only")

@@ -13,11 +13,11 @@ from uuid import uuid4
 
 from limnos.kernel.errors import ModelUnavailableError
 from limnos.kernel.messages import Message, text_of
-from limnos.kernel.model import Delta, FinishReason, Request, ToolSpec, Usage
+from limnos.kernel.model import Delta, Request, ToolSpec, Usage
 from limnos.providers.catalogue import Entry
 from limnos.providers.embedded_prompt import compose, facts_of, prefix
 from limnos.providers.embedded_reply import ReplyDecoder
-from limnos.providers.embedded_runtime import Job, Runtime, RuntimeSpec, usable_cores
+from limnos.providers.embedded_runtime import Frame, Job, Runtime, RuntimeSpec
 from limnos.providers.grammar import reply_grammar
 from limnos.retrieval import tokens
 
@@ -27,9 +27,9 @@ _STATES_KEPT = 4
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run it. `threads` 0 means all cores; `states` is where warm prefixes are kept between runs.
+    """How to run it. `threads` 0 means as many as are idle when it starts.
 
-    `grammar` off is for measuring only.
+    `grammar` off is for measuring only. After `hang_s` seconds without a sign of life it is ended.
     """
 
     threads: int = 0
@@ -74,7 +74,7 @@ class Embedded:
                 self._states,
                 entry.memory,
                 entry.context,
-                self._options.threads or usable_cores(),
+                self._options.threads,
             ),
             monotonic,
             self._options.hang_s,
@@ -115,13 +115,9 @@ class Embedded:
         try:
             async with aclosing(self._runtime.generate(self._job(request))) as frames:
                 async for frame in frames:
-                    if frame["type"] == "text" and (delta := decoder.feed(frame["text"])):
+                    for delta in _said(decoder, frame):
                         begun = True
                         yield delta
-                    elif frame["type"] == "end":
-                        begun = True
-                        for delta in _ending(decoder, frame):
-                            yield delta
         except ModelUnavailableError as error:
             if not begun:
                 raise
@@ -172,13 +168,13 @@ class Embedded:
             old.with_name(f"{old.name}.sha256").unlink(missing_ok=True)
 
 
-def _ending(decoder: ReplyDecoder, frame: dict[str, object]) -> list[Delta]:
-    reason: FinishReason = "length" if frame["reason"] == "length" else "stop"
-    last, finish = decoder.finish(reason)
-    usage = Usage(
-        prompt_tokens=int(str(frame["prompt_tokens"])),
-        completion_tokens=int(str(frame["completion_tokens"])),
-        cached_tokens=int(str(frame["cached_tokens"])),
-    )
-    deltas: list[Delta] = [usage, finish]
-    return [last, *deltas] if last else deltas
+def _said(decoder: ReplyDecoder, frame: Frame) -> list[Delta]:
+    """What one frame of the child adds to the reply."""
+    if frame["type"] == "text":
+        delta = decoder.feed(frame["text"])
+        return [delta] if delta else []
+    if frame["type"] != "end":
+        return []
+    last, finish = decoder.finish("length" if frame["reason"] == "length" else "stop")
+    usage = Usage(frame["prompt_tokens"], frame["completion_tokens"], frame["cached_tokens"])
+    return [last, usage, finish] if last else [usage, finish]

@@ -35,7 +35,8 @@ _ADDRESS_SPACE_SPARE = (
 class RuntimeSpec:
     """What to load and where. `states` is a folder for what a later start can go on from.
 
-    `memory` is the bytes that running the model needs, `context` tokens.
+    `memory` is the bytes that running the model needs, `context` tokens; `threads` 0 means as many as are
+    idle when it starts.
     """
 
     name: str
@@ -198,7 +199,7 @@ class Runtime:
         return {
             "model": str(self._spec.file),
             "context": self._spec.context,
-            "threads": self._spec.threads,
+            "threads": self._spec.threads or usable_threads(),
             "folder": folder,
             "states": str(self._spec.states),
         }
@@ -283,7 +284,11 @@ def require_cpu(name: str, cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
         )
 
 
-def usable_cores() -> int:
-    """Cores that this process may use, at most 8: more do not make a small model faster."""
-    have = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(8, have)
+def usable_threads() -> int:
+    """A thread for each core that this process may use and nobody else does now; 1 to 8.
+
+    Measured on two cores: beside another busy process two threads wait for each other in spin locks and take
+    ten times as long as one. More than 8 do not make a small model faster.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(8, cores - round(os.getloadavg()[0])))
