@@ -203,6 +203,7 @@ class RecordedTools:
         await self._wait_for_those_before(context.call)
         if event.outcome == "cancelled":
             self._episode.stop(self._cancel)
+            await asyncio.sleep(0)  # where the cancellation arrives
         result = result_of(event)
         if (
             result.error is not None
