@@ -415,3 +415,17 @@ def test_it_is_a_model() -> None:
 async def _twice(close: Callable[[], Awaitable[None]]) -> None:
     await close()
     await close()
+
+
+def test_a_local_server_that_still_loads_its_model_is_waited_for() -> None:
+    loading = error_answer(503, "Loading model")
+
+    async def run() -> tuple[str, list[float]]:
+        clock = StillClock()
+        async with ModelServer([loading] * 7 + [text_answer("here")]) as server:
+            model = model_for(server, clock=clock)
+            heard = await hear(model, asking())
+            await model.close()
+        return heard.text, clock.waits
+
+    assert asyncio.run(run()) == ("here", [1.0] * 7)

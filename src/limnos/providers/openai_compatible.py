@@ -15,7 +15,7 @@ from limnos.providers.assemble import ReplyAssembler
 from limnos.providers.body import ReplyBody
 from limnos.providers.openai_codec import Dialect
 from limnos.providers.rate import Bucket
-from limnos.providers.refusals import BUSY, is_overflow, network_error, status_error
+from limnos.providers.refusals import BUSY, is_loading, is_overflow, network_error, status_error
 from limnos.providers.request_body import BodyWriter
 from limnos.providers.retry import Backoff, retry_after
 from limnos.providers.routes import Route
@@ -27,6 +27,9 @@ Json = dict[str, Any]
 # Fields that some servers reject by name; the request is then sent once more without them.
 _OPTIONAL = ("stream_options", "temperature")
 _NEWER_LIMIT = "max_completion_tokens"
+# A local server that was started just now: large models take minutes to load from a slow disk.
+_LONGEST_LOAD_S = 120.0
+_LOAD_POLL_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class _Attempts:
     waited_s: float = 0.0
     reconnected: bool = False
     answered: bool = False
+    loading_s: float = 0.0
 
 
 class OpenAICompatible:
@@ -158,6 +162,10 @@ class OpenAICompatible:
             return
         if (refused := self._refused_field(reply.status, body)) is not None:
             self._refused_fields.add(refused)
+            return
+        if is_loading(reply.status, body) and attempts.loading_s < _LONGEST_LOAD_S:
+            attempts.loading_s += _LOAD_POLL_S
+            await self._clock.sleep(_LOAD_POLL_S)
             return
         if reply.status in BUSY and isinstance(error, ModelBusyError):
             wait = self._backoff.wait(attempts.tried, attempts.waited_s, asked)

@@ -48,6 +48,11 @@ _LIMITS = tuple(
 )
 
 
+def is_loading(status: int, body: bytes) -> bool:
+    """Whether a local server says that its model is not there yet (llama.cpp: `Loading model`)."""
+    return status == 503 and b"loading model" in body[:_READ].lower()
+
+
 def said(route: Route, body: bytes) -> str:
     """What an error body says, as one line of at most 300 printable characters without the key."""
     text = body.decode("utf-8", "replace")
