@@ -59,8 +59,7 @@ class Window:
     def budget(self) -> int:
         """Tokens a request may have: a share of the window, less the reserve for the reply."""
         window = min(self._model.context_tokens, self._limit or self._model.context_tokens)
-        share = int(window * self._settings.share) - self._settings.reserve
-        return max(min(share, self._ceiling or share), LEAST_BUDGET)
+        return max(int(window * self._settings.share) - self._settings.reserve, LEAST_BUDGET)
 
     def overflowed(self, limit: int | None) -> None:
         """Believe the provider's limit; where that changes nothing its count differs from ours: send less."""
@@ -79,11 +78,13 @@ class Window:
         fixed = system_tokens + sum(self._count_spec(spec) for spec in specs)
         extra = fixed + self._count(note)
         self._count_new(conversation)
-        sunk = self._prune(conversation, extra) if self._total(conversation, extra) > self.budget else ()
+        bound = min(self.budget, self._ceiling or self.budget)
+        over = self._total(conversation, extra) > bound
+        sunk = self._prune(conversation, extra, bound) if over else ()
         messages = self._messages(conversation, head, note)
         self._used = self._total(conversation, extra)
-        if self._used > self.budget:
-            messages, self._used = self._squeeze(messages, fixed)
+        if self._used > bound:
+            messages, self._used = self._squeeze(messages, fixed, bound)
         return Rendered(
             tuple(messages),
             specs,
@@ -126,13 +127,13 @@ class Window:
         again = sum(map(self._message_tokens, _rendered(question))) if question else 0
         return fixed + self._tail_tokens + self._count(self._marker.text()) + again
 
-    def _prune(self, conversation: Conversation, fixed: int) -> tuple[Unit, ...]:
+    def _prune(self, conversation: Conversation, fixed: int, bound: int) -> tuple[Unit, ...]:
         """Move the boundary so that the request fits the prune target; what is passed over has sunk.
 
         The last unit stays whatever its size.
         """
         units, begin = conversation.units, self._boundary
-        target = int(self.budget * self._settings.prune_target)
+        target = int(bound * self._settings.prune_target)
         keep, total = len(units), fixed
         while keep > begin and (keep == len(units) or total + (units[keep - 1].tokens or 0) <= target):
             keep -= 1
@@ -174,11 +175,16 @@ class Window:
         asked = self._question
         return asked if asked is not None and asked.turn == conversation.turn else None
 
-    def _squeeze(self, messages: list[Message], fixed: int) -> tuple[list[Message], int]:
-        """The last unit alone is too large: show head and tail of its texts."""
+    def _squeeze(self, messages: list[Message], fixed: int, bound: int) -> tuple[list[Message], int]:
+        """The last unit alone is too large: show head and tail of its texts.
+
+        A bound that only a provider's complaint set is no promise: what cannot be cut to it is sent as it is.
+        """
         try:
-            rest = shorten(messages[1:], self.budget - fixed, self._message_tokens)
+            rest = shorten(messages[1:], bound - fixed, self._message_tokens)
         except TooLargeError as error:
+            if self._used <= self.budget:
+                return messages, self._used
             raise LimitError(
                 f"the context cannot shrink: fixed parts are {fixed} of {self.budget} tokens, "
                 f"the last step, cut as short as it can be, {error.tokens}",
