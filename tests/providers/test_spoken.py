@@ -44,8 +44,11 @@ def test_a_whole_answer_that_is_a_call_is_one(said: str) -> None:
     assert end.runnable
 
 
-def test_several_tagged_calls_are_all_calls() -> None:
-    _, end = reply([f"<tool_call>{CALL}</tool_call>\n<tool_call>{CALL}</tool_call>"])
+@pytest.mark.parametrize(
+    "said", [f"<tool_call>{CALL}</tool_call>\n<tool_call>{CALL}</tool_call>", f"{CALL}\n{CALL}\n"]
+)
+def test_several_calls_are_all_calls(said: str) -> None:
+    _, end = reply([said])
 
     assert len(end.calls) == 2
     assert len({call.id for call in end.calls}) == 2

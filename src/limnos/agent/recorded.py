@@ -13,6 +13,7 @@ from limnos.kernel.cancel import Cancel
 from limnos.kernel.conversation import result_of
 from limnos.kernel.errors import LimitError, ModelError
 from limnos.kernel.events import (
+    TURN_ENDS,
     ApprovalAnswered,
     ApprovalAsked,
     CallFinished,
@@ -72,7 +73,7 @@ class Episode:
     def partial(self) -> str:
         """What the reply had said when the turn was cut short; it stands before the closing note."""
         closing = [
-            event for event in self.events if isinstance(event, StepFinished) and event.finish in _CLOSING
+            event for event in self.events if isinstance(event, StepFinished) and event.finish in TURN_ENDS
         ]
         if not closing or self.end is None:
             return ""
@@ -104,7 +105,7 @@ class Episode:
                         )
                     )
                 case StepFinished():
-                    if current is None and event.finish not in _CLOSING:
+                    if current is None and event.finish not in TURN_ENDS:
                         steps.append(
                             RecordedStep(event.text, event.reasoning, finish=event.finish, usage=usage)
                         )
@@ -114,9 +115,6 @@ class Episode:
                 case _:
                     pass
         return steps
-
-
-_CLOSING = frozenset({"failed", "limit", "denied", "stopped", "terminated", "interrupted"})
 
 
 class RecordedModel:

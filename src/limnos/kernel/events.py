@@ -15,6 +15,8 @@ TurnReason: TypeAlias = Literal["done", "failed", "limit", "denied", "stopped", 
 EXIT_CODES: dict[TurnReason, int] = {
     "done": 0, "failed": 1, "limit": 3, "denied": 4, "stopped": 130, "terminated": 143,
 }  # fmt: skip
+# A `step_finished` with one of these as `finish` is our closing note, not a model's answer.
+TURN_ENDS = frozenset({"failed", "limit", "denied", "stopped", "terminated", "interrupted"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

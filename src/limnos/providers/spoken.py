@@ -16,6 +16,7 @@ LONGEST = 20_000
 _KEYS = ("name", "arguments", "parameters")
 _OPENING = re.compile(r"\s*(?:```(?:json|tool_call)?[ \t]*\n\s*|<tool_call>\s*)?\{\s*")
 _STARTS = ("{", "```{", "```json{", "```tool_call{", "<tool_call>{")
+_BETWEEN = re.compile(r"\}\s*\n\s*\{")
 _TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 _FENCED = re.compile(r"```(?:json|tool_call)?[ \t]*\n(.*?)\n?\s*```", re.DOTALL)
 
@@ -81,4 +82,4 @@ def _pieces(text: str) -> list[str]:
         pieces = pattern.findall(text)
         if pieces and not pattern.sub("", text).strip():
             return pieces
-    return [text.strip()]
+    return [f"{{{piece}}}" for piece in _BETWEEN.split(text.strip()[1:-1])]

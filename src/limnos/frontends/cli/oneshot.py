@@ -19,6 +19,7 @@ from limnos.frontends.cli.spans import Line, is_text, line
 from limnos.frontends.cli.times import counted, duration, money, thousands
 from limnos.frontends.cli.transcript import Transcript
 from limnos.kernel.events import (
+    TURN_ENDS,
     ApprovalAsked,
     CallFinished,
     Event,
@@ -35,6 +36,11 @@ from limnos.service.client import Send, Session
 _FRAME_SECONDS = 0.1
 _CLOSE_SECONDS = 10.0
 _LAST_WORD_SECONDS = 1.0
+
+
+def _is_answer(event: StepFinished) -> bool:
+    """Whether this is what was asked for, not a note of ours on how the turn ended."""
+    return bool(event.text) and not event.calls and event.finish not in TURN_ENDS
 
 
 @dataclass(slots=True)
@@ -123,7 +129,7 @@ class OneShot:
         if exact and not isinstance(event, ReplyFinished):
             rows = [row for row in rows if not is_text(row)]
         self._print(rows, exact)
-        if exact and isinstance(event, StepFinished) and event.text and not event.calls:
+        if exact and isinstance(event, StepFinished) and _is_answer(event):
             self.console.data(event.text if event.text.endswith("\n") else event.text + "\n")
         self._ask(event)
 
