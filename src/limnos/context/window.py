@@ -79,14 +79,14 @@ class Window:
         extra = fixed + self._count(note)
         self._count_new(conversation)
         bound = min(self.budget, self._ceiling or self.budget)
-        over = self._total(conversation, extra) > bound
+        over = self._total(extra) > bound
         sunk = self._prune(conversation, extra, bound) if over else ()
         messages = self._messages(conversation, head, note)
-        self._used = self._total(conversation, extra)
+        self._used = self._total(extra)
         if self._used > bound:
             messages, self._used = self._squeeze(messages, fixed, bound)
         return Rendered(
-            tuple(messages),
+            tuple(_joined(messages)),
             specs,
             used=self._used,
             budget=self.budget,
@@ -121,10 +121,9 @@ class Window:
     def _message_tokens(self, message: Message) -> int:
         return self._model.count_tokens(text_to_count(message)) + MESSAGE_TOKENS
 
-    def _total(self, conversation: Conversation, fixed: int) -> int:
+    def _total(self, fixed: int) -> int:
         """Tokens of the request: what is fixed, the tail, the marker, and the question that stands again."""
-        question = self._current_question(conversation)
-        again = sum(map(self._message_tokens, _rendered(question))) if question else 0
+        again = sum(map(self._message_tokens, _rendered(self._question))) if self._question else 0
         return fixed + self._tail_tokens + self._count(self._marker.text()) + again
 
     def _prune(self, conversation: Conversation, fixed: int, bound: int) -> tuple[Unit, ...]:
@@ -140,17 +139,21 @@ class Window:
             total += units[keep].tokens or 0
         self._sink(conversation, keep)
         # the marker and the question of this turn take room of their own, known only now
-        while self._boundary < len(units) - 1 and self._total(conversation, fixed) > target:
+        while self._boundary < len(units) - 1 and self._total(fixed) > target:
             self._sink(conversation, self._boundary + 1)
         return tuple(units[begin : self._boundary])
 
     def _sink(self, conversation: Conversation, boundary: int) -> None:
-        """Let all units before `boundary` leave the window; keep in mind what began the current turn."""
+        """Let all units before `boundary` leave the window.
+
+        What began the current turn stands again behind the marker, also in later turns, up to the next prune:
+        only then may the beginning of the request change.
+        """
         sunk = conversation.units[self._boundary : boundary]
         self._marker.add(sunk)
         self._boundary = boundary
         self._tail_tokens -= sum(unit.tokens or 0 for unit in sunk)
-        if self._current_question(conversation) is None:
+        if self._question is None or self._question.turn != conversation.turn:
             said = (unit for unit in sunk if isinstance(unit, Said) and unit.turn == conversation.turn)
             self._question = next(said, None)
 
@@ -159,21 +162,15 @@ class Window:
         messages = [system(head)]
         if text := self._marker.text():
             messages.append(user(text))
-        question = self._current_question(conversation)
-        if question is not None:
-            messages += _rendered(question)
+        if self._question is not None:
+            messages += _rendered(self._question)
         for unit in kept:
             if isinstance(unit, Step) and not unit.complete and conversation.turn_open:
                 continue  # a reply that broke off: it is asked for again
             messages += _rendered(unit)
         if note:
             messages.append(user(note))
-        return _joined(messages)
-
-    def _current_question(self, conversation: Conversation) -> Said | None:
-        """The message that began the current turn, when it is no longer in the tail."""
-        asked = self._question
-        return asked if asked is not None and asked.turn == conversation.turn else None
+        return messages
 
     def _squeeze(self, messages: list[Message], fixed: int, bound: int) -> tuple[list[Message], int]:
         """The last unit alone is too large: show head and tail of its texts.

@@ -1,0 +1,259 @@
+"""The window over random and recorded conversations: no request is invalid, and none is too large."""
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limnos.context.window import Window
+from limnos.kernel.conversation import Conversation, Step
+from limnos.kernel.errors import LimitError
+from limnos.kernel.messages import text_of
+from limnos.kernel.seams import Rendered
+from tests.context.units import act, check, coding_session, prefix, replayed, say, service_chats, window
+
+BUDGETS = (500, 1_000, 3_000, 10_000, 40_000, 128_000, 500_000)
+SIZES = st.sampled_from([0, 1, 10, 200, 3_000, 20_000])
+CALLS = st.lists(st.tuples(st.sampled_from(["read", "run"]), SIZES, SIZES), max_size=4)
+TURNS = st.lists(st.tuples(SIZES, st.lists(st.tuples(SIZES, CALLS), max_size=4)), min_size=1, max_size=8)
+MARK = re.compile(r"\[(\d+) steps and (\d+) messages left this window")
+
+
+def render(one: Window, conversation: Conversation, note: str = "") -> Rendered:
+    """What the next request holds; it waits for nothing, so no event loop is needed."""
+    try:
+        one.render(conversation, note=note).send(None)
+    except StopIteration as rendered:
+        return rendered.value
+    raise AssertionError("a render waited")
+
+
+def text(size: int, name: str = "w") -> str:
+    return (f"{name} " * (size // (len(name) + 1) + 1))[:size]
+
+
+def boundary(request: Rendered, conversation: Conversation) -> int:
+    """How many units have sunk, as the marker says."""
+    said = "".join(text_of(message.parts) for message in request.messages)
+    match = MARK.search(said)
+    return int(match.group(1)) + int(match.group(2)) if match else 0
+
+
+@given(TURNS, st.sampled_from([500, 700, 1_500, 5_000, 40_000, 500_000]), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_any_conversation_at_any_budget_gives_a_right_request_or_names_the_sizes(
+    turns: list[tuple[int, list[tuple[int, list[tuple[str, int, int]]]]]], budget: int, noted: bool
+) -> None:
+    conversation, (one, _) = Conversation(), window(budget)
+    passed = 0
+    for number, (size, steps) in enumerate(turns):
+        question = f"question {number} " + text(size)
+        say(conversation, question)
+        for reply, calls in [*steps, (5, [])]:
+            try:
+                request = render(one, conversation, "wrap up" if noted else "")
+            except LimitError as error:
+                refused = f"of {budget} tokens" in error.what and bool(error.fix)
+                assert refused
+                return
+            check(request, question)
+            assert boundary(request, conversation) >= passed
+            passed = boundary(request, conversation)
+            given_calls = [(name, {"x": text(a)}, text(b, name)) for name, a, b in calls]
+            act(conversation, text(reply), given_calls)
+        conversation.turn_open = False
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_a_recorded_coding_session_is_right_at_every_budget(budget: int) -> None:
+    conversation, (one, _) = Conversation(), window(budget)
+    refused = 0
+    for number, question in enumerate(replayed(coding_session(), conversation)):
+        try:
+            request = render(one, conversation)
+        except LimitError:
+            refused += 1
+            continue
+        if budget < 20_000 or number % 5 == 0:
+            check(request, question)
+
+    assert not refused or budget < 10_000
+
+
+@pytest.mark.parametrize("budget", BUDGETS[:4])
+def test_recorded_service_chats_are_right_at_every_budget(budget: int) -> None:
+    for chat in service_chats()[:: 4 if budget > 1_000 else 10]:
+        conversation, (one, _) = Conversation(), window(budget)
+        for question in replayed(chat, conversation):
+            check(render(one, conversation), question)
+
+
+def test_between_prunes_a_request_begins_with_the_bytes_of_the_one_before() -> None:
+    conversation, (one, _) = Conversation(), window(10_000)
+    requests = [render(one, conversation) for _ in replayed(coding_session()[:300], conversation)]
+
+    kept = [
+        prefix(after.messages)[: len(before.messages)] == prefix(before.messages)
+        for before, after in pairwise(requests)
+        if not after.sunk and "characters left out" not in f"{before.messages}{after.messages}"
+    ]
+    pruned = sum(bool(request.sunk) for request in requests)
+    assert len(kept) > 60
+    assert all(kept)
+    assert 0 < pruned < len(requests) / 3
+
+
+def test_a_prune_leaves_room_up_to_its_target() -> None:
+    conversation, (one, _) = Conversation(), window(4_000)
+    pruned = 0
+    for number in range(120):
+        say(conversation, f"question {number} " + text(200))
+        request = render(one, conversation)
+        act(conversation, "reply", [("read", {"path": f"file{number}.txt"}, text(900))])
+        if request.sunk:
+            pruned += 1
+            assert request.used <= 0.6 * request.budget
+
+    assert pruned > 3
+
+
+def test_the_marker_says_how_many_when_what_about_and_where_it_is() -> None:
+    conversation, (one, _) = Conversation(), window(1_500)
+    for number in range(30):
+        say(conversation, f"question {number}")
+        request = render(one, conversation)
+        act(conversation, "reply", [("read_file", {"path": f"src/file{number}.py"}, text(600))])
+
+    sunk = boundary(request, conversation)
+    kept = sum(1 for message in request.messages if message.role == "assistant")
+    marker = next(
+        text_of(message.parts) for message in request.messages if "left this window" in text_of(message.parts)
+    )
+    assert sunk + kept * 2 + 1 == len(conversation.units) - 1
+    assert "2026-03-14T20:31:04.118Z to 2026-03-14T20:31:05.000Z" in marker
+    assert "tools: read_file" in marker
+    assert re.search(r"about: src/file\d+\.py", marker)
+    assert "kept whole in the session's log" in marker
+
+
+def test_the_first_question_of_a_long_turn_stays_also_beside_an_injected_one() -> None:
+    conversation, (one, _) = Conversation(), window(1_500)
+    say(conversation, "the first question of all")
+    for number in range(30):
+        if number == 25:
+            say(conversation, "and one thing more")
+            conversation.turn -= 1
+            conversation.units[-1].turn = conversation.turn
+        request = render(one, conversation)
+        check(request, "the first question")
+        act(conversation, "reply", [("read_file", {"path": f"src/file{number}.py"}, text(600))])
+
+    said = [text_of(message.parts) for message in request.messages if message.role == "user"]
+    assert boundary(request, conversation) > 5
+    assert sum("the first question of all" in one_said for one_said in said) == 1
+
+
+def test_a_runaway_step_is_shown_with_head_and_tail_of_texts_and_arguments() -> None:
+    conversation, (one, _) = Conversation(), window(2_000)
+    say(conversation, "write it")
+    content = "start " + text(50_000) + " end"
+    act(
+        conversation,
+        "here",
+        [
+            (
+                "write_file",
+                {"path": "a.txt", "content": content, "list": [content]},
+                "begin " + text(50_000) + " finish",
+            )
+        ],
+    )
+    request = render(one, conversation)
+
+    check(request, "write it")
+    (call,) = request.messages[2].calls
+    assert call.arguments is not None
+    assert call.arguments["path"] == "a.txt"
+    assert call.arguments["content"].startswith("start ")
+    assert call.arguments["content"].endswith(" end")
+    assert "characters left out" in call.arguments["list"][0]
+    result = request.messages[3].result
+    assert result is not None
+    assert text_of(result.parts).startswith("begin ")
+    assert text_of(result.parts).endswith(" finish")
+    unit = conversation.units[1]
+    assert isinstance(unit, Step)
+    assert unit.calls[0].arguments == {"path": "a.txt", "content": content, "list": [content]}
+
+
+def test_a_step_that_cannot_be_cut_enough_names_the_sizes_and_the_setting() -> None:
+    conversation, (one, _) = Conversation(), window(1_000)
+    say(conversation, "go")
+    act(conversation, "all", [("read", {"n": number}, "x" * 100) for number in range(469)])
+
+    with pytest.raises(LimitError) as caught:
+        render(one, conversation)
+
+    assert "1000 tokens" in caught.value.what
+    assert "config set" in caught.value.fix
+
+
+@pytest.mark.parametrize("place", [0, 10, 19])
+def test_a_step_of_469_calls_may_stand_anywhere(place: int) -> None:
+    conversation, (one, _) = Conversation(), window(20_000)
+    for number in range(20):
+        say(conversation, f"question {number}")
+        check(render(one, conversation), f"question {number}")
+        calls: list[tuple[str, dict[str, Any], str]] = [("read", {"n": 1}, text(100))] * (
+            469 if number == place else 1
+        )
+        act(conversation, "reply", calls)
+        check(render(one, conversation), f"question {number}")
+
+
+@pytest.mark.parametrize("limit", [None, 900, 100_000])
+def test_after_an_overflow_the_next_request_is_smaller(limit: int | None) -> None:
+    conversation, (one, _) = Conversation(), window(4_000)
+    for number in range(10):
+        say(conversation, f"question {number}")
+        act(conversation, "reply", [("read", {"n": number}, text(1_000))])
+    say(conversation, "now")
+    sent = render(one, conversation).used
+
+    for _ in range(2):
+        one.overflowed(limit)
+        again = render(one, conversation).used
+        assert again < sent
+        sent = again
+        check(render(one, conversation), "now")
+
+
+def test_the_work_of_a_render_does_not_grow_with_the_session() -> None:
+    conversation, (one, model) = Conversation(), window(8_000)
+    work: list[int] = []
+    for number in range(600):
+        say(conversation, f"question {number}")
+        model.counted = 0
+        render(one, conversation)
+        work.append(model.counted)
+        act(conversation, "reply", [("read", {"path": f"f{number}"}, text(400))])
+
+    early, late = sorted(work[60:160]), sorted(work[500:])
+    assert late[50] <= early[50] * 1.2
+    assert late[-1] <= early[-1] * 1.5
+
+
+def test_a_reply_that_broke_off_is_not_sent_again_in_its_turn() -> None:
+    conversation, (one, _) = Conversation(), window(4_000)
+    say(conversation, "go")
+    act(conversation, "half an ans")
+    unit = conversation.units[-1]
+    assert isinstance(unit, Step)
+    unit.complete = False
+
+    assert "half an ans" not in "".join(
+        text_of(message.parts) for message in render(one, conversation).messages
+    )

@@ -1,0 +1,140 @@
+"""Conversations for the window: made by hand, at random, and from recorded transcripts."""
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+from limnos.context.window import Window, WindowSettings
+from limnos.kernel.conversation import Conversation, Said, Step
+from limnos.kernel.messages import Message, Text, ToolCall, ToolResult, text_of
+from limnos.kernel.model import ToolSpec
+from limnos.kernel.pairing import check_pairing
+from limnos.kernel.registry import Catalogue, Registry
+from limnos.kernel.seams import Rendered
+from limnos.providers.openai_codec import decode_messages
+from limnos.providers.scripted import Scripted
+from tests.conftest import SHARED
+
+TRANSCRIPTS = SHARED / "data" / "transcripts"
+PROMPT = "You are a test. " * 8
+
+
+class CountingModel(Scripted):
+    """Counts the characters whose tokens it was asked to count: the work of a render."""
+
+    def __init__(self, context_tokens: int) -> None:
+        super().__init__([], context_tokens=context_tokens)
+        self.counted = 0
+
+    def count_tokens(self, text: str) -> int:
+        """Four characters a token, and a note of how many were counted."""
+        self.counted += len(text)
+        return len(text) // 4
+
+
+def window(budget: int, registry: Registry | None = None) -> tuple[Window, CountingModel]:
+    """A window whose request budget is `budget` tokens."""
+    model = CountingModel(budget * 10 // 8 + 10)
+    settings = WindowSettings(reserve=int(model.context_tokens * 0.8) - budget)
+    return Window(model, Catalogue(registry or Registry()), lambda closed: PROMPT, settings), model
+
+
+def say(conversation: Conversation, text: str) -> None:
+    """A user message begins a turn."""
+    conversation.turn += 1
+    conversation.turn_open = True
+    conversation.units.append(
+        Said(f"{conversation.turn}.0", conversation.turn, "2026-03-14T20:31:04.118Z", text)
+    )
+
+
+def act(conversation: Conversation, text: str, calls: Sequence[tuple[str, dict[str, Any], str]] = ()) -> None:
+    """A step: a reply, its calls and their results."""
+    number = len(conversation.units)
+    unit = Step(f"{conversation.turn}.{number}", conversation.turn, "2026-03-14T20:31:05.000Z", (Text(text),))
+    for place, (name, arguments, result) in enumerate(calls):
+        call_id = f"u{number}c{place}"
+        unit.calls.append(ToolCall(call_id, name, arguments))
+        unit.tools.append(name)
+        unit.results[call_id] = ToolResult(call_id, "done", (Text(result),) if result else ())
+    unit.open = False
+    conversation.units.append(unit)
+
+
+def spoken(request: Rendered) -> int:
+    """The tokens of what really goes out, counted afresh, without the separators of a chat template."""
+    total = 0
+    for message in request.messages:
+        text = text_of(message.result.parts if message.result else message.parts)
+        calls = "".join(
+            f"{call.name}{json.dumps(dict(call.arguments or {}), ensure_ascii=False)}"
+            for call in message.calls
+        )
+        total += len(text + calls) // 4
+    return total + sum(spec_tokens(spec) for spec in request.tools)
+
+
+def spec_tokens(spec: ToolSpec) -> int:
+    """What a tool costs in a request."""
+    return (
+        len(
+            json.dumps(
+                {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
+            )
+        )
+        // 4
+    )
+
+
+def check(request: Rendered, question: str) -> None:
+    """What holds for every request that may go out."""
+    messages = request.messages
+    assert request.used <= request.budget, (request.used, request.budget)
+    assert spoken(request) <= request.used
+    assert messages[0].role == "system"
+    assert text_of(messages[0].parts) == PROMPT
+    assert check_pairing(messages).valid
+    assert all(one.role != "user" or other.role != "user" for one, other in pairwise(messages))
+    said = "".join(text_of(message.parts) for message in messages if message.role == "user")
+    assert question[:20] in said
+
+
+def prefix(messages: Sequence[Message]) -> list[str]:
+    """Each message as the text of its content, for comparison."""
+    return [repr(message) for message in messages]
+
+
+def replayed(messages: Sequence[Message], conversation: Conversation) -> Iterator[str]:
+    """Fold recorded messages into `conversation`; yields the current question before each reply."""
+    question = ""
+    results = {message.result.call_id: message.result for message in messages if message.result}
+    for message in messages:
+        if message.role == "user":
+            question = text_of(message.parts)
+            say(conversation, question)
+        elif message.role == "assistant" and question:
+            yield question
+            calls = [call for call in message.calls if call.id in results]
+            act(conversation, text_of(message.parts))
+            unit = conversation.units[-1]
+            assert isinstance(unit, Step)
+            unit.calls += calls
+            unit.tools += [call.name for call in calls]
+            unit.results |= {call.id: results[call.id] for call in calls}
+
+
+@cache
+def coding_session() -> tuple[Message, ...]:
+    """One long coding session."""
+    lines = (TRANSCRIPTS / "coding_session_a.openai.jsonl").read_text(encoding="utf-8").split("\n")
+    return check_pairing(decode_messages([json.loads(line) for line in lines if line.strip()])).messages
+
+
+@cache
+def service_chats() -> tuple[tuple[Message, ...], ...]:
+    """A hundred chats of a customer service."""
+    lines = (TRANSCRIPTS / "tau_airline_dev.openai.jsonl").read_text(encoding="utf-8").split("\n")
+    chats = (json.loads(line)["messages"] for line in lines if line.strip())
+    return tuple(check_pairing(decode_messages(chat)).messages for chat in chats)
