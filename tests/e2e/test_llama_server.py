@@ -16,6 +16,7 @@ from tests.architecture.source import ROOT
 
 KEY = "k-0123456789abcdef"
 LIMNOS = str(Path(sys.executable).with_name("limnos"))
+TASK = "List the files in this folder with a tool and tell me which one is the largest"
 DEADLINE_S = 420  # half a minute alone; the machine is shared
 
 
@@ -67,11 +68,9 @@ def test_a_real_server_chooses_a_tool_and_gets_its_result(address: str, tmp_path
     (work / "film.mp4").write_bytes(b"x" * 3000)
     (work / "notes.txt").write_text("short")
     # the small model often goes on in circles: the number of steps and tokens is what it may take here
-    known = person(tmp_path, address) | {"LIMNOS_CONTEXT_RESERVE": "48", "LIMNOS_STEPS": "3"}
+    known = person(tmp_path, address) | {"LIMNOS_CONTEXT_RESERVE": "96", "LIMNOS_STEPS": "3"}
 
-    done = limnos(
-        known, work, "run", "--json", "List the files in this folder with a tool. Which is the largest?"
-    )
+    done = limnos(known, work, "run", "--json", TASK)
 
     events = [json.loads(line) for line in done.stdout.splitlines()]
     results = [event for event in events if event["type"] == "call_finished"]
