@@ -1,0 +1,252 @@
+"""The sessions of a home: found, listed with their state, forked."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from limnos.agent.sessions import SessionFiles
+from limnos.kernel.errors import UsageError
+from limnos.kernel.events import (
+    ApprovalAnswered,
+    ApprovalAsked,
+    Event,
+    SessionChanged,
+    SessionStarted,
+    StepFinished,
+    TurnFinished,
+    TurnResumed,
+    TurnStarted,
+    Warned,
+)
+from limnos.store.audit import AuditLog, read_history
+from limnos.testing.doubles import FixedClock
+from tests.service.house import House, answering, call, run, step
+
+STARTED = SessionStarted(persona="default", cwd="/w", program="limnos 0")
+SAID = TurnStarted(
+    input="Plan my week\nplease",
+    source="t",
+    principal="owner",
+    client_id="m1",
+    persona="p",
+    model="m",
+    mode="ask",
+)
+STEP = StepFinished(text="done")
+ASKED = ApprovalAsked(approval="a1", call="c1", tool="t", arguments={}, hash="h", reasons=["r"])
+ANSWERED = ApprovalAnswered(approval="a1", call="c1", answer="once", principal="owner", source="t")
+FILLER = [Warned(code="c", text="x" * 900)] * 200
+HUGE = Warned(code="c", text="x" * 300_000)
+
+
+def ended(reason: str) -> TurnFinished:
+    return TurnFinished(reason=reason, exit=0, steps=1, calls=0, ms=0, tokens=0)  # pyright: ignore[reportArgumentType]
+
+
+def sessions(tmp_path: Path) -> SessionFiles:
+    return SessionFiles(tmp_path, "default", FixedClock())
+
+
+def write(files: SessionFiles, session: str, *events: Event) -> AuditLog:
+    """A session's file; the writer still holds it."""
+    clock = FixedClock()
+    log = AuditLog(files.new_path(session))
+    for seq, event in enumerate(events, 1):
+        log.append(event.changed(seq=seq, time=clock.later(seq), session=session, turn=1, step=1))
+    return log
+
+
+STATES = [
+    ("empty", (STARTED,)),
+    ("interrupted", (STARTED, SAID)),
+    ("interrupted", (STARTED, SAID, STEP)),
+    ("interrupted", (STARTED, SAID, ASKED)),
+    ("done", (STARTED, SAID, STEP, ended("done"))),
+    ("failed", (STARTED, SAID, STEP, ended("failed"))),
+    ("limit", (STARTED, SAID, STEP, ended("limit"))),
+    ("denied", (STARTED, SAID, STEP, ended("denied"))),
+    ("stopped", (STARTED, SAID, STEP, ended("stopped"))),
+    ("stopped", (STARTED, SAID, STEP, ended("terminated"))),
+    ("failed", (STARTED, SAID, STEP, ended("failed"), SessionChanged(title="x"), Warned(code="c", text="t"))),
+    ("interrupted", (STARTED, SAID, STEP, ended("done"), SAID)),
+    ("interrupted", (STARTED, SAID, TurnResumed(source="t", principal="owner"))),
+    ("interrupted", (STARTED, SAID, STEP, ended("done"), SAID, *FILLER)),
+    ("interrupted", (STARTED, SAID, STEP, ended("done"), SAID, HUGE)),
+    ("done", (STARTED, SAID, *FILLER, STEP, ended("done"))),
+    ("done", (STARTED, SAID, HUGE, ended("done"))),
+    ("empty", ()),
+]
+
+
+@pytest.mark.parametrize(("state", "events"), STATES)
+def test_a_session_that_nobody_writes_is_listed_in_its_state(
+    tmp_path: Path, state: str, events: tuple[Event, ...]
+) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", *events).close()
+
+    (row,) = files.summaries()
+
+    assert (row.id, row.state) == ("s1", state)
+    assert row.events == len(events)
+
+
+@pytest.mark.parametrize(
+    ("state", "events"),
+    [
+        ("empty", (STARTED,)),
+        ("working", (STARTED, SAID)),
+        ("waiting", (STARTED, SAID, ASKED)),
+        ("working", (STARTED, SAID, ASKED, ANSWERED)),
+        ("working", (STARTED, SAID, STEP, ended("done"), SAID, *FILLER)),
+        ("waiting", (STARTED, SAID, *FILLER, ASKED)),
+        ("done", (STARTED, SAID, STEP, ended("done"))),
+        ("limit", (STARTED, SAID, STEP, ended("limit"), SessionChanged(title="x"))),
+    ],
+)
+def test_a_session_that_is_open_somewhere_says_whether_it_works_or_waits(
+    tmp_path: Path, state: str, events: tuple[Event, ...]
+) -> None:
+    files = sessions(tmp_path)
+    log = write(files, "s1", *events)
+    try:
+        assert files.summaries()[0].state == state
+    finally:
+        log.close()
+
+
+@pytest.mark.parametrize(
+    ("title", "events"),
+    [
+        ("Plan my week", (STARTED, SAID)),
+        ("Week", (STARTED, SAID, SessionChanged(title="Week"))),
+        (
+            "New",
+            (
+                STARTED,
+                SAID,
+                SessionChanged(title="Week"),
+                SessionChanged(title="New"),
+                SessionChanged(archived=True),
+            ),
+        ),
+        ("Week", (STARTED, SAID, *FILLER, SessionChanged(title="Week"), *FILLER)),
+        ("Week", (STARTED, SAID, *FILLER, SessionChanged(title="Week"), HUGE)),
+        ("", (STARTED,)),
+    ],
+)
+def test_the_title_is_the_last_one_given_else_the_first_line_said(
+    tmp_path: Path, title: str, events: tuple[Event, ...]
+) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", *events).close()
+
+    assert files.summaries()[0].title == title
+
+
+def test_the_sessions_written_last_come_first_and_a_limit_keeps_these(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    for number in range(5):
+        write(files, f"s{number}", STARTED, SAID, *FILLER[:number]).close()
+        path = files.find(f"s{number}")
+        os.utime(path, (1_000_000, 1_000_000 + (100 if number == 1 else number)))
+
+    assert [row.id for row in files.summaries(2)] == ["s4", "s1"]
+    assert len(files.summaries()) == 5
+
+
+def test_a_damaged_or_vanished_file_does_not_hide_the_others(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", STARTED, SAID).close()
+    bad = files.new_path("s2")
+    bad.write_bytes(b"\x00\xff{" * 50_000)
+    (bad.parent / "20260101T000000-s3.jsonl").symlink_to("nowhere")
+
+    assert {row.id for row in files.summaries()} == {"s1", "s2"}
+
+
+@pytest.mark.parametrize("session", ["s9", "", "*", "../x", "s1*", "s1/../s1"])
+def test_a_session_that_is_none_is_an_error_that_names_the_list(tmp_path: Path, session: str) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", STARTED).close()
+
+    with pytest.raises(UsageError) as caught:
+        files.find(session)
+    assert caught.value.fix == "limnos sessions"
+    assert files.exists("s1")
+    assert not files.exists("s9")
+
+
+def test_a_fork_is_cut_at_the_end_of_a_step_and_says_where_it_comes_from(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", STARTED, SAID, STEP, ended("done"), SAID, STEP, ended("done")).close()
+
+    copied = read_history(files.fork("s1", "s2", 5)).events
+
+    assert [event.type for event in copied] == [
+        "session_started",
+        "turn_started",
+        "step_finished",
+        "turn_finished",
+    ]
+    assert {event.session for event in copied} == {"s2"}
+    assert isinstance(copied[0], SessionStarted)
+    assert copied[0].forked_from == "s1#4"
+    assert len(read_history(files.find("s1")).events) == 7
+
+
+def test_a_fork_inside_a_turn_is_ended(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", STARTED, SAID, STEP, STEP, ended("done")).close()
+
+    copied = read_history(files.fork("s1", "s2", 3)).events
+
+    assert [event.type for event in copied][-2:] == ["step_finished", "turn_finished"]
+    assert [event.seq for event in copied] == [1, 2, 3, 4, 5]
+    assert {row.id: row.state for row in files.summaries()} == {"s1": "done", "s2": "stopped"}
+
+
+def test_a_session_that_works_can_be_forked(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    log = write(files, "s1", STARTED, SAID, STEP)
+    try:
+        assert len(read_history(files.fork("s1", "s2", None)).events) == 5
+    finally:
+        log.close()
+
+
+def test_there_is_nothing_to_fork_before_the_first_step(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", STARTED, SAID, STEP).close()
+
+    with pytest.raises(UsageError) as caught:
+        files.fork("s1", "s2", 2)
+    assert "replay s1" in caught.value.fix
+    assert not files.exists("s2")
+
+
+def test_the_list_follows_a_session_while_it_works_waits_and_ends(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    states: list[str] = []
+
+    async def story() -> None:
+        kernel = house.kernel(step("", call("run_command", command="true")), step("ok"))
+        talk = await house.open(kernel)
+        states.append(kernel.sessions()[0].state)
+
+        def look(session: object, event: Event) -> None:
+            if event.type in ("turn_started", "approval_asked", "call_started"):
+                states.append(kernel.sessions()[0].state)
+            answering("once")(talk.session, event)
+
+        await talk.say("run it", look)
+        states.append(kernel.sessions()[0].state)
+        await kernel.close()
+        await asyncio.sleep(0)
+        states.append(kernel.sessions()[0].state)
+
+    run(story())
+
+    assert states == ["empty", "working", "waiting", "working", "done", "done"]

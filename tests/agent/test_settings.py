@@ -1,0 +1,298 @@
+"""Settings from five layers, and changing them without losing a comment."""
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from limnos.agent.settings import KEYS, Environment, explain, load, read_environment
+from limnos.agent.settings_file import set_value, unset_value
+from limnos.kernel.errors import LimnosError, SettingsError, StorageError
+
+LAYERS = ("flag", "LIMNOS_STEPS", "project", "user", "system", "default")
+
+
+def place(tmp_path: Path, **variables: str) -> Environment:
+    environment = read_environment({"HOME": str(tmp_path), **variables})
+    (tmp_path / ".limnos").mkdir(exist_ok=True)
+    (tmp_path / "etc").mkdir(exist_ok=True)
+    (tmp_path / "work" / ".limnos").mkdir(parents=True, exist_ok=True)
+    return replace(environment, system=tmp_path / "etc")
+
+
+def write(tmp_path: Path, layer: str, text: str) -> None:
+    folder = {"project": "work/.limnos", "user": ".limnos", "system": "etc"}[layer]
+    (tmp_path / folder / "config.toml").write_text(text)
+
+
+@pytest.mark.parametrize("highest", range(6))
+def test_the_first_layer_that_says_something_wins(tmp_path: Path, highest: int) -> None:
+    present = LAYERS[highest:]
+    variables = {"LIMNOS_STEPS": "2"} if "LIMNOS_STEPS" in present else {}
+    environment = place(tmp_path, **variables)
+    for number, layer in ((3, "project"), (4, "user"), (5, "system")):
+        if layer in present:
+            write(tmp_path, layer, f"steps = {number}\n")
+    flags = {"steps": "1"} if "flag" in present else {}
+
+    settings = load(environment, flags, tmp_path / "work")
+    said = explain(environment, "steps", flags, tmp_path / "work")
+
+    assert settings.steps == said.value == [1, 2, 3, 4, 5, 25][highest]
+    names = [
+        "flag",
+        "LIMNOS_STEPS",
+        ".limnos/config.toml",
+        f"{tmp_path}/.limnos/config.toml",
+        f"{tmp_path}/etc/config.toml",
+        "default",
+    ]
+    assert said.origin == names[highest]
+    assert [layer.name for layer in said.layers] == names
+    assert [layer.value is not None for layer in said.layers] == [name in present for name in LAYERS]
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("model", 'model = "evil/model"'),
+        ("mode", 'mode = "yolo"'),
+        ("fallback", 'fallback = "x"'),
+        ("cap.turn", '[cap]\nturn = "99"'),
+        ("approval.seconds", "[approval]\nseconds = 9"),
+        ("catalogue.share", "[catalogue]\nshare = 0.9"),
+    ],
+)
+def test_a_workspace_may_not_choose_models_modes_or_caps(tmp_path: Path, key: str, text: str) -> None:
+    environment = place(tmp_path)
+    write(tmp_path, "project", text)
+
+    said = explain(environment, key, workspace=tmp_path / "work")
+
+    assert said.origin == "default"
+    assert (
+        said.value
+        == KEYS[key].default
+        == getattr(load(environment, workspace=tmp_path / "work"), KEYS[key].attribute)
+    )
+    assert said.layers[2].note == f"a workspace may not set {key}"
+
+
+def test_a_workspace_adds_no_provider_and_an_untrusted_one_is_not_read(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+    write(tmp_path, "project", 'steps = 3\n[providers.evil]\nbase_url = "http://evil"\n')
+
+    assert load(environment, workspace=tmp_path / "work").providers == {}
+    assert load(environment).steps == 25
+
+
+def test_the_users_providers_stand_over_the_systems(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+    write(tmp_path, "system", '[providers.a]\nbase_url = "http://a"\n[providers.b]\nbase_url = "http://b"\n')
+    write(tmp_path, "user", '[providers.b]\nbase_url = "http://mine"\nprice_prompt = "1.5"\ntimeout_s = 5\n')
+
+    providers = load(environment).providers
+
+    assert providers["a"]["base_url"] == "http://a"
+    assert providers["b"]["base_url"] == "http://mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("steps = 3\nmode = \n", "line 2"),
+        ("steps = [1,\n", "line"),
+        ("stepz = 3\n", "stepz"),
+        ("[turn]\nsecond = 3\n", "turn.second"),
+        ('steps = "many"\n', "steps"),
+        ("steps = 2.5\n", "steps"),
+        ("steps = true\n", "steps"),
+        ("steps = 0\n", "at least 1"),
+        ("[context]\nshare = 5\n", "at most 1"),
+        ("[context]\nprune_target = 2\n", "at most 0.95"),
+        ("[turn]\nseconds = nan\n", "turn.seconds"),
+        ("[turn]\nseconds = inf\n", "turn.seconds"),
+        ('mode = "maybe"\n', "ask, auto, yolo"),
+        ('[cap]\nday = "a lot"\n', "cap.day"),
+        ('[cap]\nday = "-1"\n', "cap.day"),
+        ('providers = "x"\n', "providers"),
+        ('providers.a = "x"\n', "providers.a"),
+        ('[providers.a]\nmodel = "m"\n', "base_url"),
+        ('[providers.a]\nbase_url = "x"\nkey = "k"\n', "providers.a.key"),
+        ("[providers.a]\nbase_url = 5\n", "providers.a.base_url"),
+    ],
+)
+def test_a_slip_in_the_file_is_an_error_that_names_it_and_the_way_out(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    environment = place(tmp_path)
+    write(tmp_path, "user", text)
+
+    with pytest.raises(SettingsError) as caught:
+        load(environment)
+
+    assert says in f"{caught.value.what} {caught.value.fix}"
+    assert caught.value.fix
+    assert caught.value.exit_code == 2
+
+
+def test_bytes_that_are_no_text_are_a_broken_file(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+    (tmp_path / ".limnos" / "config.toml").write_bytes(b'mode = "\xff"')
+
+    with pytest.raises(SettingsError):
+        load(environment)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("LIMNOS_STEPS", "x"), ("LIMNOS_MODE", "x"), ("LIMNOS_TURN_SECONDS", "")]
+)
+def test_a_variable_is_checked_as_a_file_is_and_an_empty_one_says_nothing(
+    tmp_path: Path, variable: str, value: str
+) -> None:
+    environment = place(tmp_path, **{variable: value})
+
+    if not value:
+        assert load(environment).turn_seconds == 3600.0
+        return
+    with pytest.raises(SettingsError) as caught:
+        load(environment)
+    assert variable in caught.value.what
+
+
+def test_an_unknown_key_is_answered_with_near_ones(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        explain(place(tmp_path), "turn.secnods")
+    assert "turn.seconds" in caught.value.fix
+
+    with pytest.raises(SettingsError) as caught:
+        set_value(place(tmp_path), "seconds", "5")
+    assert "turn.seconds" in caught.value.fix
+
+
+def test_setting_and_unsetting_keep_a_persons_comments_and_order(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+    written = "# mine\nsteps = 3 # few\n\n[turn] # limits\nseconds = 60.0\n"
+    write(tmp_path, "user", written)
+
+    assert set_value(environment, "mode", "auto") == "auto"
+    assert set_value(environment, "turn.tokens", "5000") == 5000
+    assert set_value(environment, "steps", "4") == 4
+
+    text = (tmp_path / ".limnos" / "config.toml").read_text()
+    assert "# mine\n" in text
+    assert "steps = 4 # few" in text
+    assert "[turn] # limits" in text
+    settings = load(environment)
+    assert (settings.mode, settings.turn_tokens, settings.steps, settings.turn_seconds) == (
+        "auto",
+        5000,
+        4,
+        60.0,
+    )
+    assert unset_value(environment, "turn.tokens")
+    assert unset_value(environment, "mode")
+    assert not unset_value(environment, "mode")
+    assert not unset_value(environment, "steps.x")
+    assert (tmp_path / ".limnos" / "config.toml").read_text() == written.replace("steps = 3", "steps = 4")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("steps", "many"), ("mode", "perhaps"), ("cap.day", "a lot"), ("nothing", "1"), ("providers.a", "1"),
+        ("providers.a.api_key", "sk-12345"), ("providers.a.nothing", "1"), ("providers.a.headers", "x"),
+        ("providers.a.context_tokens", "x"),
+    ],
+)  # fmt: skip
+def test_a_value_that_does_not_fit_changes_nothing(tmp_path: Path, name: str, value: str) -> None:
+    environment = place(tmp_path)
+    write(tmp_path, "user", "steps = 3\n")
+
+    with pytest.raises(SettingsError) as caught:
+        set_value(environment, name, value)
+
+    assert caught.value.fix
+    assert "sk-12345" not in caught.value.what + caught.value.fix
+    assert (tmp_path / ".limnos" / "config.toml").read_text() == "steps = 3\n"
+
+
+@pytest.mark.parametrize("text", ["turn = 5\n", "steps = 3\n[turn.seconds]\nx = 1\n"])
+def test_a_file_with_another_shape_is_an_error_and_not_a_crash(tmp_path: Path, text: str) -> None:
+    environment = place(tmp_path)
+    write(tmp_path, "user", text)
+
+    with pytest.raises(SettingsError):
+        set_value(environment, "turn.seconds", "5")
+    unset_value(environment, "turn.seconds.y")
+    assert (tmp_path / ".limnos" / "config.toml").read_text() == text
+
+
+def test_a_provider_is_set_field_by_field(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+    set_value(environment, "providers.local.base_url", "http://127.0.0.1:1/v1")
+    set_value(environment, "providers.local.context_tokens", "8192")
+    set_value(environment, "providers.local.api_key", "env:MY_KEY")
+
+    assert load(environment).providers["local"]["context_tokens"] == 8192
+    assert (
+        tomllib.loads((tmp_path / ".limnos" / "config.toml").read_text())["providers"]["local"]["api_key"]
+        == "env:MY_KEY"
+    )
+
+
+def test_a_linked_file_is_changed_where_it_really_is(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+    (tmp_path / "dotfiles.toml").write_text("steps = 3\n")
+    (tmp_path / ".limnos" / "config.toml").symlink_to("../dotfiles.toml")
+
+    set_value(environment, "steps", "4")
+
+    assert (tmp_path / ".limnos" / "config.toml").is_symlink()
+    assert (tmp_path / "dotfiles.toml").read_text() == "steps = 4\n"
+
+
+def test_a_home_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("")
+    environment = read_environment({"HOME": str(tmp_path), "LIMNOS_HOME": str(tmp_path / "home")})
+
+    assert load(environment).steps == 25
+    with pytest.raises(StorageError) as caught:
+        set_value(environment, "steps", "4")
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [("Europe/Berlin", "Europe/Berlin"), (":Asia/Tokyo", "Asia/Tokyo"), ("UTC", "UTC")],
+)
+def test_the_zone_comes_from_the_environment(zone: str, expected: str) -> None:
+    assert read_environment({"TZ": zone}).zone == expected
+
+
+@pytest.mark.parametrize("zone", ["CET-1CEST", "/etc/passwd", "../../etc/passwd", "Nowhere/City", "Europe"])
+def test_a_zone_that_is_none_gives_one_that_is(zone: str) -> None:
+    assert read_environment({"TZ": zone}).zone != zone
+
+
+def test_commands_see_no_key_and_nothing_of_ours() -> None:
+    given = {
+        "PATH": "/bin",
+        "HOME": "/h",
+        "OPENAI_API_KEY": "k",
+        "LIMNOS_MODEL": "m",
+        "AWS_SECRET": "s",
+        "LANG": "C",
+    }
+
+    assert read_environment(given).child_environment() == {"PATH": "/bin", "HOME": "/h", "LANG": "C"}
+
+
+def test_every_key_has_help_and_a_default_that_it_accepts(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+    for key in KEYS.values():
+        assert key.help
+        assert explain(environment, key.name).value == key.default
+    assert not issubclass(SettingsError, ValueError)
+    assert issubclass(SettingsError, LimnosError)
