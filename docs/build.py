@@ -1,12 +1,13 @@
 """Writes the generated pages of the documentation; with --check says which are out of date instead."""
 
+import re
 import sys
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 from limnos.agent.settings import KEYS, PROVIDER_KEYS
-from limnos.kernel.events import EVENT_TYPES, EXIT_CODES, PROTOCOL_VERSION, Event
+from limnos.kernel.events import EVENT_TYPES, EXIT_CODES, PROTOCOL_VERSION, REQUIRED, Event
 
 DOCS = Path(__file__).parent
 
@@ -45,19 +46,24 @@ def _event(name: str, kind: type[Event]) -> Iterator[str]:
     yield ""
     yield " ".join((kind.__doc__ or "").split())
     yield "" if kind.persisted else "\nNot persisted."
-    common = {item.name for item in fields(Event)}
-    own = [item for item in fields(kind) if item.name not in common]
+    own = {item: default for item, default in kind.fields.items() if item not in Event.fields}
+    hints = get_type_hints(kind)
     if own:
         yield "| field | type | default |"
         yield "|---|---|---|"
-    for item in own:
-        default = "required"
-        if item.default is not MISSING:
-            default = f"`{item.default!r}`"
-        elif item.default_factory is not MISSING:
-            default = f"`{item.default_factory()!r}`"
-        shown = str(item.type if isinstance(item.type, str) else getattr(item.type, "__name__", item.type))
-        yield f"| `{item.name}` | `{shown.replace('|', 'or')}` | {default} |"
+    for item, default in own.items():
+        shown = "required" if default is REQUIRED else f"`{[] if default == () else default!r}`"
+        yield f"| `{item}` | `{_shown(hints[item])}` | {shown} |"
+
+
+def _shown(hint: Any) -> str:
+    text = hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint)
+    plain = re.sub(r"(\w+\.)+", "", text).replace("|", "or")
+    return (
+        plain.replace("Sequence", "list")
+        .replace("Mapping[str, Any]", "object")
+        .replace("dict[str, Any]", "object")
+    )
 
 
 def settings_page() -> str:

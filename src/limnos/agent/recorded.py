@@ -3,9 +3,9 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
@@ -44,7 +44,7 @@ class RecordedStep:
     """One reply as it was recorded; `stopped` when a person stopped the turn while it streamed."""
 
     text: str
-    reasoning: list[dict[str, Any]]
+    reasoning: Sequence[Mapping[str, Any]]
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     finish: str = "stop"
     detail: str = ""
@@ -183,7 +183,7 @@ class RecordedTools:
         self.registry = Registry()
         for _, tool in today.items():
             self.registry.register(
-                replace(tool, execute=self.execute, preview=self.preview, timeout_s=3600.0)
+                tool._replace(execute=self.execute, preview=self.preview, timeout_s=3600.0)
             )
         for event in episode.events:
             ran = isinstance(event, CallProposed) and self._ran(episode, event.call)

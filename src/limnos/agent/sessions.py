@@ -4,7 +4,7 @@ import fcntl
 import mmap
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -114,9 +114,9 @@ class SessionFiles:
             )
         path = self.new_path(fresh)
         copied = [
-            replace(event, session=fresh, forked_from=f"{session}#{events[-1].seq}")
+            event.changed(session=fresh, forked_from=f"{session}#{events[-1].seq}")
             if isinstance(event, SessionStarted)
-            else replace(event, session=fresh)
+            else event.changed(session=fresh)
             for event in events
         ]
         copied += self._ended(copied)

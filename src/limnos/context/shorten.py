@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 from limnos.kernel.messages import Message, Text, ToolCall, result_text, text_of
@@ -97,9 +96,9 @@ def _strings(value: Any) -> Iterator[str]:
 def _cut(message: Message, characters: int) -> Message:
     result = message.result
     if result is not None:
-        return replace(message, result=replace(result, parts=_cut_parts(result.parts, characters)))
+        return message._replace(result=result._replace(parts=_cut_parts(result.parts, characters)))
     calls = tuple(_cut_call(call, characters) for call in message.calls)
-    return replace(message, parts=_cut_parts(message.parts, characters), calls=calls)
+    return message._replace(parts=_cut_parts(message.parts, characters), calls=calls)
 
 
 def _cut_parts(parts: tuple[Any, ...], characters: int) -> tuple[Any, ...]:
@@ -113,7 +112,7 @@ def _cut_parts(parts: tuple[Any, ...], characters: int) -> tuple[Any, ...]:
 def _cut_call(call: ToolCall, characters: int) -> ToolCall:
     if call.arguments is None:
         return call
-    return replace(call, arguments=_cut_value(dict(call.arguments), characters))
+    return call._replace(arguments=_cut_value(dict(call.arguments), characters))
 
 
 def _cut_value(value: Any, characters: int) -> Any:

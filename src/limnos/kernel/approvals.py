@@ -6,8 +6,7 @@ Rules: deny beats ask beats allow. Without somebody to ask, what needs a yes is 
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from limnos.kernel.events import ApprovalAnswered, ApprovalAsked
 from limnos.kernel.messages import Arguments, ToolError
@@ -19,8 +18,7 @@ Mode: TypeAlias = Literal["ask", "auto", "yolo"]
 MAX_QUESTIONS = 10  # a turn; security.md rule 14
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(NamedTuple):
     """A validated call before anybody said yes."""
 
     call: str
@@ -31,16 +29,14 @@ class Proposal:
     revalidate: Callable[[Arguments], Valid | Invalid]
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(NamedTuple):
     """What may run, exactly: the executor refuses anything whose hash differs."""
 
     arguments: Arguments
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """The call does not run; the model reads `error`. `unattended`: only because nobody could answer."""
 
     error: ToolError
@@ -58,8 +54,7 @@ def approval_hash(tool: str, arguments: Arguments, folder: Folder) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class GateSettings:
+class GateSettings(NamedTuple):
     """How strict the gate is. `trusted_workspace` lets file edits pass in mode auto."""
 
     mode: Mode = "ask"

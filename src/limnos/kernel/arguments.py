@@ -2,8 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Any, NoReturn, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 MAX_DEPTH = 64
 MAX_DIGITS = 308
@@ -14,8 +13,7 @@ _BRACKET = re.compile(r"[\[\]{}]")
 _LONE_HALF = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class ParseFailure:
+class ParseFailure(NamedTuple):
     """Why a text is no JSON object; `cut` is true when it ends in the middle of one."""
 
     detail: str

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
+from typing import NamedTuple
 
 from limnos.kernel.approvals import Allowed, Gate, Proposal, Refused, approval_hash
 from limnos.kernel.cancel import Cancel, Cancelled
@@ -21,8 +23,7 @@ CANCELLED = ToolError(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Toolset:
+class Toolset(NamedTuple):
     """What calls are made with. `inline_characters` bounds the text of a result that a model reads whole."""
 
     registry: Registry
@@ -44,8 +45,7 @@ class TurnState:
     unattended: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
+class _Ready(NamedTuple):
     """A call that was said yes to."""
 
     call: ToolCall
@@ -171,7 +171,7 @@ class Calls:
             valid.value,
             self._tools.folder,
             turn.principal,
-            lambda arguments: self._tools.validate(tool.parameters, arguments),
+            partial(self._tools.validate, tool.parameters),
         )
 
     async def _execute(self, ready: _Ready, turn: TurnState) -> ToolResult:
@@ -228,7 +228,7 @@ class Calls:
         self._note("after_toolcall", verdict)
         if verdict.denied is not None or verdict.answer is not None:
             withheld = ToolError("refused", f"the result was withheld: {verdict.denied or verdict.answer}")
-            return replace(result, parts=(), error=withheld, outcome="failed")
+            return result._replace(parts=(), error=withheld, outcome="failed")
         assert isinstance(verdict.payload, ResultPayload)
         return verdict.payload.result
 
@@ -253,7 +253,7 @@ class Calls:
                 trust="trusted" if output.origin == "kernel" else "untrusted",
             )
         )
-        return replace(result, parts=(Text(shown),) if shown else ())
+        return result._replace(parts=(Text(shown),) if shown else ())
 
     def _bounded(self, text: str) -> tuple[str, str | None]:
         """`text`, or its head and tail with the id of the block that holds it whole."""

@@ -4,6 +4,7 @@ A *step* (the reply and the results of its calls) is never split; a user message
 same fold serves a running session and one that is loaded from disk, so both are the same by construction.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -90,7 +91,7 @@ class Conversation:
 
     def __init__(self) -> None:
         self.units: list[Unit] = []
-        self.plan: list[dict[str, Any]] = []
+        self.plan: Sequence[Mapping[str, Any]] = ()
         self.title = ""
         self.turn = 0
         self.step = 0
@@ -170,7 +171,7 @@ class Conversation:
         step.complete, step.open = event.complete, False
 
 
-def _parts(text: str, reasoning: list[dict[str, Any]]) -> tuple[Part, ...]:
+def _parts(text: str, reasoning: Sequence[Mapping[str, Any]]) -> tuple[Part, ...]:
     thoughts = (
         Reasoning(str(item.get("text", "")), item.get("signature"), str(item.get("model", "")))
         for item in reasoning

@@ -5,9 +5,8 @@ disk and an event on a wire are the same object. Later versions only add types a
 what they do not know. `docs/protocol/events.md` is generated from this module.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self, TypeAlias, dataclass_transform
 
 PROTOCOL_VERSION = 1
 
@@ -19,14 +18,53 @@ EXIT_CODES: dict[TurnReason, int] = {
 TURN_ENDS = frozenset({"failed", "limit", "denied", "stopped", "terminated", "interrupted"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+REQUIRED = object()
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class _Fields:
+    """Subclasses declare fields as dataclasses do.
+
+    `dataclass` itself takes half a millisecond a class, which every start would pay for.
+    """
+
+    type: ClassVar[str] = ""
+    fields: ClassVar[dict[str, object]] = {}
+
+    def __init_subclass__(cls) -> None:
+        own = [name for name in cls.__annotations__ if name not in ("type", "persisted")]
+        cls.fields = cls.fields | {name: getattr(cls, name, REQUIRED) for name in own}
+
+    def __init__(self, **given: Any) -> None:
+        values = self.fields | given
+        if len(values) > len(self.fields) or REQUIRED in values.values():
+            wrong = [name for name in values if name not in self.fields or values[name] is REQUIRED]
+            raise TypeError(f"{self.type}: missing or unknown: {', '.join(wrong)}")
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"an event does not change; {name} of {self.type} was set")
+
+    def __repr__(self) -> str:
+        told = (f"{name}={value!r}" for name, value in self.__dict__.items() if value != self.fields[name])
+        return f"{type(self).__name__}({', '.join(told)})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    __hash__ = object.__hash__
+
+    def changed(self, **given: Any) -> Self:
+        """A copy with these fields."""
+        return type(self)(**(self.__dict__ | given))
+
+
+class Event(_Fields):
     """What all events share. `seq` grows by one per event of a session; `time` is ISO 8601 in UTC.
 
     `turn` and `step` count from 1; 0 means outside of any.
     """
 
-    type: ClassVar[str] = ""
     persisted: ClassVar[bool] = True
 
     seq: int = 0
@@ -36,7 +74,6 @@ class Event:
     step: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStarted(Event):
     """The first record of a session file. `forked_from` is `<session>#<seq>`."""
 
@@ -48,7 +85,6 @@ class SessionStarted(Event):
     forked_from: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionChanged(Event):
     """A person renamed the session or changed its state; fields that are None did not change."""
 
@@ -58,7 +94,6 @@ class SessionChanged(Event):
     archived: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted(Event):
     """An input was accepted. `source` is the front end, `principal` who speaks through it.
 
@@ -76,7 +111,6 @@ class TurnStarted(Event):
     mode: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnResumed(Event):
     """An interrupted turn goes on after a restart; `unknown` lists the calls whose outcome nobody knows."""
 
@@ -84,10 +118,9 @@ class TurnResumed(Event):
 
     source: str
     principal: str
-    unknown: list[str] = field(default_factory=list[str])
+    unknown: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InputInjected(Event):
     """An input joined the running turn at a step border; its terminal event is that turn's."""
 
@@ -99,7 +132,6 @@ class InputInjected(Event):
     client_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TextDelta(Event):
     """A piece of the answer as it streams. Not persisted: `step_finished` has the whole text."""
 
@@ -109,7 +141,6 @@ class TextDelta(Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningDelta(Event):
     """A piece of reasoning as it streams. Not persisted."""
 
@@ -119,7 +150,6 @@ class ReasoningDelta(Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyFinished(Event):
     """The model's reply is whole and holds calls; written before any of them is considered.
 
@@ -129,11 +159,10 @@ class ReplyFinished(Event):
     type: ClassVar[str] = "reply_finished"
 
     text: str
-    reasoning: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    reasoning: Sequence[Mapping[str, Any]] = ()
     finish: str = "stop"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CallProposed(Event):
     """The model asked for a call. `arguments` is None when `raw` could not be parsed (`parse_error`).
 
@@ -149,10 +178,9 @@ class CallProposed(Event):
     raw: str | None = None
     parse_error: str | None = None
     cut: bool = False
-    parts: list[list[str]] = field(default_factory=list[list[str]])
+    parts: Sequence[Sequence[str]] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAsked(Event):
     """The gate asks. `hash` is the SHA-256 of what would run; `preview` is what it would change.
 
@@ -166,16 +194,15 @@ class ApprovalAsked(Event):
     tool: str
     arguments: dict[str, Any]
     hash: str
-    reasons: list[str]
+    reasons: Sequence[str]
     cwd: str = ""
     preview: str | None = None
     rule: dict[str, Any] | None = None
-    destinations: list[str] = field(default_factory=list[str])
-    origins: list[str] = field(default_factory=list[str])
+    destinations: Sequence[str] = ()
+    origins: Sequence[str] = ()
     expires: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAnswered(Event):
     """`answer` is once, always, no, edit, expired or cancelled; `reason` is the person's own words.
 
@@ -195,7 +222,6 @@ class ApprovalAnswered(Event):
     after_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CallStarted(Event):
     """On disk before the tool runs: after a crash such a call is *unknown*, never run again by itself."""
 
@@ -208,7 +234,6 @@ class CallStarted(Event):
     sandbox: str = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CallProgress(Event):
     """What a running call printed or how far it is. Not persisted. `fraction` is 0 to 1 where known."""
 
@@ -220,7 +245,6 @@ class CallProgress(Event):
     fraction: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CallFinished(Event):
     """The one result of a call. `text` is what the model reads; a large result lies in the blob `block`.
 
@@ -245,21 +269,19 @@ class CallFinished(Event):
     trust: str = "trusted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StepFinished(Event):
     """A step is whole: the reply and the results of its calls. `tokens` are those of the reply."""
 
     type: ClassVar[str] = "step_finished"
 
     text: str
-    calls: list[str] = field(default_factory=list[str])
-    reasoning: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    calls: Sequence[str] = ()
+    reasoning: Sequence[Mapping[str, Any]] = ()
     finish: str = "stop"
     tokens: int = 0
     complete: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextChanged(Event):
     """What the next request holds, in tokens; `sunk` and `recalled` are step ids.
 
@@ -273,21 +295,19 @@ class ContextChanged(Event):
     budget: int
     reserve: int
     system: int = 0
-    sunk: list[str] = field(default_factory=list[str])
-    recalled: list[str] = field(default_factory=list[str])
+    sunk: Sequence[str] = ()
+    recalled: Sequence[str] = ()
     marker: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanUpdated(Event):
     """The persona's short plan: a list of `{"text", "state"}`, state pending, active or done."""
 
     type: ClassVar[str] = "plan_updated"
 
-    items: list[dict[str, Any]]
+    items: Sequence[Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StageNote(Event):
     """A stage handler acted, failed or was too slow. `action` is pass, rewrite, deny, answer or failed."""
 
@@ -299,7 +319,6 @@ class StageNote(Event):
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageRecorded(Event):
     """Tokens and money of one request. `cost` is a decimal number as text; `estimated` when we counted."""
 
@@ -314,7 +333,6 @@ class UsageRecorded(Event):
     estimated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Warned(Event):
     """Something a person should know that did not stop the turn; `fix` says what to do."""
 
@@ -325,7 +343,6 @@ class Warned(Event):
     fix: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnFinished(Event):
     """The terminal event of a turn; each accepted input gets exactly one.
 
@@ -356,21 +373,15 @@ EVENT_TYPES: dict[str, type[Event]] = {
     )
 }  # fmt: skip
 
-_NAMES: dict[type[Event], tuple[str, ...]] = {
-    kind: tuple(item.name for item in fields(kind)) for kind in EVENT_TYPES.values()
-}
-_ENVELOPE = ("seq", "time", "session", "turn", "step")
-
 
 def to_record(event: Event) -> dict[str, Any]:
     """The JSON object of `event`: `v`, the envelope, `type`, then its own fields."""
+    values = event.__dict__
     record: dict[str, Any] = {"v": PROTOCOL_VERSION}
-    for name in _ENVELOPE:
-        record[name] = getattr(event, name)
+    for name in Event.fields:
+        record[name] = values[name]
     record["type"] = event.type
-    for name in _NAMES[type(event)]:
-        if name not in record:
-            record[name] = getattr(event, name)
+    record.update((name, value) for name, value in values.items() if name not in record)
     return record
 
 
@@ -382,4 +393,4 @@ def from_record(record: Mapping[str, Any]) -> Event | None:
     kind = EVENT_TYPES.get(record.get("type", ""))
     if kind is None:
         return None
-    return kind(**{name: record[name] for name in _NAMES[kind] if name in record})
+    return kind(**{name: record[name] for name in kind.fields if name in record})

@@ -1,7 +1,7 @@
 """What a turn may use: steps, tokens, seconds and money; and the one hint to wrap up before the end."""
 
-from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from limnos.kernel.errors import LimitError
 from limnos.kernel.model import Usage
@@ -11,8 +11,7 @@ WRAP_UP_SHARE = 0.8
 WRAP_UP = "You are near a limit of this turn. Finish now: answer with what you have, and say what is left."
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(NamedTuple):
     """The limits of one turn; a cap of None is none. Money is in the currency of the prices."""
 
     steps: int = 25

@@ -1,8 +1,7 @@
 """The one canonical form of a conversation. Providers encode it at the edge, per route."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 Outcome: TypeAlias = Literal["done", "failed", "denied", "cancelled", "unknown"]
@@ -12,15 +11,13 @@ ErrorReason: TypeAlias = Literal[
 Arguments: TypeAlias = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """Plain text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Media:
+class Media(NamedTuple):
     """A picture, sound or video held as a block; `size` is in bytes."""
 
     block: str
@@ -28,8 +25,7 @@ class Media:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reasoning:
+class Reasoning(NamedTuple):
     """What a model thought before it spoke, kept byte for byte.
 
     `signature` is opaque and belongs to `model`: a signed block is dropped as a whole for another model.
@@ -43,8 +39,7 @@ class Reasoning:
 Part: TypeAlias = Text | Media | Reasoning
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """A call that a model asked for.
 
     `arguments` is the parsed JSON object, or None when `raw` could not be parsed; then `parse_error`
@@ -59,8 +54,7 @@ class ToolCall:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolError:
+class ToolError(NamedTuple):
     """Why a call did not succeed, for the model: the class of the fault, what happened, what to do."""
 
     reason: ErrorReason
@@ -68,8 +62,7 @@ class ToolError:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(NamedTuple):
     """The one result of one call."""
 
     call_id: str
@@ -78,8 +71,7 @@ class ToolResult:
     error: ToolError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One entry of the list that goes to a provider.
 
     Only an assistant message has `calls`; only a tool message has a `result`.

@@ -2,15 +2,14 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from limnos.kernel.messages import Message, ToolCall
 
 FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "incomplete"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(NamedTuple):
     """What a model is told about a tool: its wire name, its purpose and a JSON Schema of its arguments."""
 
     name: str
@@ -32,23 +31,20 @@ class Request:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(NamedTuple):
     """A piece of the answer."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningDelta(NamedTuple):
     """A piece of reasoning; a signature, where a route has one, comes with the last piece."""
 
     text: str
     signature: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CallDelta:
+class CallDelta(NamedTuple):
     """A fragment of a call as it grows. For display only: what runs is in `Finish.calls`."""
 
     position: int
@@ -56,8 +52,7 @@ class CallDelta:
     fragment: str
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Tokens of one request as the provider counted them.
 
     `expected_tokens` is the adapter's own rough count of what it sent, where a server may cut silently.
@@ -69,8 +64,7 @@ class Usage:
     expected_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(NamedTuple):
     """The end of a reply; always the last delta, exactly one.
 
     `reason` is `incomplete` when the stream ended without a finish marker and `error` when the provider

@@ -7,7 +7,8 @@ second one goes. Repairing twice changes nothing more.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from limnos.kernel.messages import Message, ToolError, ToolResult, tool_message
 
@@ -18,8 +19,7 @@ UNKNOWN = ToolError(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
+class Pairing(NamedTuple):
     """The repaired list, and how many results were dropped, made, moved, or calls renamed on the way."""
 
     messages: tuple[Message, ...]
@@ -150,8 +150,8 @@ def _rebuild(messages: Sequence[Message], slots: list[_Slot], fresh: list[str]) 
         names = fresh[position : position + len(message.calls)]
         own = slots[position : position + len(message.calls)]
         position += len(message.calls)
-        calls = tuple(replace(call, id=name) for call, name in zip(message.calls, names, strict=True))
-        rebuilt.append(message if calls == message.calls else replace(message, calls=calls))
+        calls = tuple(call._replace(id=name) for call, name in zip(message.calls, names, strict=True))
+        rebuilt.append(message if calls == message.calls else message._replace(calls=calls))
         rebuilt.extend(_result(messages, slot, name) for slot, name in zip(own, names, strict=True))
     return tuple(rebuilt)
 
@@ -162,7 +162,7 @@ def _result(messages: Sequence[Message], slot: _Slot, name: str) -> Message:
     message = messages[slot.found]
     if message.result is None or message.result.call_id == name:
         return message
-    return replace(message, result=replace(message.result, call_id=name))
+    return message._replace(result=message.result._replace(call_id=name))
 
 
 def _count_moved(slots: list[_Slot]) -> int:

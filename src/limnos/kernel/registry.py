@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from limnos.kernel.model import ToolSpec
 from limnos.kernel.tools import Tool
@@ -77,8 +77,7 @@ def wire_name(name: str, taken: Callable[[str], bool]) -> str:
     raise RegistrationError(f"no free name for {name!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """What a request carries of the tools: full schemas, and one line for each plugin that stays closed."""
 
     specs: tuple[ToolSpec, ...]

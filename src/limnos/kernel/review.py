@@ -1,7 +1,5 @@
 """What surrounds a reply: its usage, the warnings it deserves, and the stages that look at it."""
 
-from dataclasses import replace
-
 from limnos.kernel.events import StageNote, StepFinished, UsageRecorded, Warned
 from limnos.kernel.messages import ToolCall
 from limnos.kernel.model import Finish, Usage
@@ -108,7 +106,7 @@ def with_unique_ids(reply: Reply, used: set[str], ids: Ids) -> None:
     """Ids are unique in a session: a provider's id that was seen before is replaced by one of ours."""
     calls: list[ToolCall] = []
     for call in reply.calls:
-        fresh = replace(call, id=ids.new("call")) if call.id in used or not call.id.strip() else call
+        fresh = call._replace(id=ids.new("call")) if call.id in used or not call.id.strip() else call
         used.add(fresh.id)
         calls.append(fresh)
     if tuple(calls) != reply.calls:

@@ -1,9 +1,8 @@
 """The protocols the kernel depends on. Everything here is passed in; nothing is looked up."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from limnos.kernel.conversation import Conversation
 from limnos.kernel.events import Event
@@ -82,15 +81,13 @@ class Blobs(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Valid:
+class Valid(NamedTuple):
     """Arguments that fit the schema, scalars given as text converted."""
 
     value: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Invalid:
+class Invalid(NamedTuple):
     """Why arguments do not fit: the place and the rule, and what to send instead."""
 
     detail: str
@@ -106,8 +103,7 @@ class Validator(Protocol):
     def __call__(self, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Validation: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
+class Principal(NamedTuple):
     """Who speaks. `kind` is owner, member, guest, channel or chat."""
 
     kind: str = "owner"
@@ -135,8 +131,7 @@ def parse_principal(text: str) -> Principal:
     return Principal(kind if kind in RIGHTS else RIGHTS[-1], name)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A stored decision: `effect` is allow, ask or deny; `match` is compared with a tool's subject.
 
     `*` at the end of `match` stands for any rest. `scope` is session or persona.
@@ -148,8 +143,7 @@ class Rule:
     scope: str = "session"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What the gate asks a person about one call."""
 
     approval: str
@@ -164,8 +158,7 @@ class Question:
     expires: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A person's answer: `verdict` is once, always, no or edit.
 
     `arguments` come with edit, `reason` may come with no.
@@ -212,8 +205,7 @@ class Prices(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(NamedTuple):
     """A request's content as the context engine chose it; sizes in tokens, `system` that of the prompt.
 
     `sunk` names the steps that left the window with this render, `marker` is what stands in their place.

@@ -2,8 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from limnos.kernel.messages import Arguments, Message, ToolCall, ToolResult
 from limnos.kernel.seams import Principal
@@ -19,8 +18,7 @@ StageName: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class InputPayload:
+class InputPayload(NamedTuple):
     """on_input: a message arrived."""
 
     text: str
@@ -28,23 +26,20 @@ class InputPayload:
     principal: Principal
 
 
-@dataclass(frozen=True, slots=True)
-class ContextPayload:
+class ContextPayload(NamedTuple):
     """pre_action: the context is ready; a rewrite may only add messages."""
 
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyPayload:
+class ReplyPayload(NamedTuple):
     """post_action: what the model returned."""
 
     text: str
     calls: tuple[ToolCall, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CallPayload:
+class CallPayload(NamedTuple):
     """before_toolcall: one call before it is asked about; rewritten arguments are validated again."""
 
     call: str
@@ -53,8 +48,7 @@ class CallPayload:
     arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True)
-class ResultPayload:
+class ResultPayload(NamedTuple):
     """after_toolcall: one result before the model reads it."""
 
     tool: str
@@ -62,8 +56,7 @@ class ResultPayload:
     result: ToolResult
 
 
-@dataclass(frozen=True, slots=True)
-class OutputPayload:
+class OutputPayload(NamedTuple):
     """before_output and after_output: the final text."""
 
     text: str
@@ -83,27 +76,23 @@ PAYLOADS: dict[StageName, type[Payload]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
+class Pass(NamedTuple):
     """Nothing to say."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(NamedTuple):
     """Go on with `payload` instead; of the same type as the one that came."""
 
     payload: Payload
 
 
-@dataclass(frozen=True, slots=True)
-class Deny:
+class Deny(NamedTuple):
     """Stop this input, call or result, for this reason."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """Answer with `text` at once; the turn goes straight to before_output."""
 
     text: str
@@ -112,8 +101,7 @@ class Answer:
 Outcome: TypeAlias = Pass | Rewrite | Deny | Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Handler:
+class Handler(NamedTuple):
     """One plugin's handler of one stage.
 
     One that only looks (`rewrites` false) may pass, deny or answer. `policy` says what its failure means;
@@ -131,8 +119,7 @@ class Handler:
     timeout_s: float = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """What a handler did, for the audit log."""
 
     handler: str
@@ -140,8 +127,7 @@ class Note:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What a stage decided: the payload to go on with, unless it was denied or answered."""
 
     payload: Payload

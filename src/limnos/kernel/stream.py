@@ -1,6 +1,5 @@
 """The one place where an event gets its number, reaches the disk and then everybody who listens."""
 
-from dataclasses import replace
 from typing import TypeVar
 
 from limnos.kernel.conversation import Conversation
@@ -42,8 +41,7 @@ class EventStream:
         return stamped
 
     def _stamped(self, event: E) -> E:
-        return replace(
-            event,
+        return event.changed(
             seq=self._seq + 1,
             time=self.clock.now(),
             session=self.session,

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from limnos.kernel.messages import Arguments, ErrorReason, ToolError
 from limnos.kernel.model import ToolSpec
@@ -17,8 +17,7 @@ class Report(Protocol):
     def __call__(self, text: str, fraction: float | None = None) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(NamedTuple):
     """What a call knows of its surroundings: the call id, the folder it works in, a place for progress."""
 
     call: str
@@ -53,8 +52,7 @@ class ToolFailure(Exception):  # noqa: N818 - a failure is a result, raised only
 Execute: TypeAlias = Callable[[Arguments, ToolContext], Awaitable[Output]]
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(NamedTuple):
     """What a call would do, for the gate's question: a diff or a sentence, and the rule `always` stores."""
 
     text: str = ""
@@ -62,8 +60,7 @@ class Preview:
     rule: Rule | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(NamedTuple):
     """A tool and its flags.
 
     `needs_approval` may look at the arguments. `subject` is what rules are compared with (a path, a

@@ -1,6 +1,7 @@
 """A turn's state, and how it ends: with a closing message and one terminal event, whatever happened."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from limnos.kernel.calls import Calls, TurnState
 from limnos.kernel.cancel import Cancel
@@ -14,8 +15,7 @@ from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """What the loop works with; everything is passed in."""
 
     model: Model
@@ -49,8 +49,7 @@ class Turn:
         self.state = TurnState(self.principal, self.cancel, Repeats())
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """How a turn ended; `message` and `fix` say why and what to do when it was not `done`."""
 
     reason: TurnReason

@@ -9,7 +9,7 @@ not finished by another name. `cases/streaming.jsonl` has the dialects.
 import secrets
 import string
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from limnos.kernel.arguments import ParseFailure, parse_arguments
@@ -248,7 +248,7 @@ def _read(call_id: str, name: str, raw: str, stopped_early: bool) -> ToolCall:
     value = parse_arguments(raw)
     if isinstance(value, ParseFailure):
         cut = value.cut or stopped_early
-        return replace(call, parse_error=f"{value.detail}; {value.hint}", cut=cut)
+        return call._replace(parse_error=f"{value.detail}; {value.hint}", cut=cut)
     if not call.name:
-        return replace(call, parse_error="the call names no tool; send it again with its name")
-    return replace(call, arguments=value, cut=stopped_early and not raw.strip())
+        return call._replace(parse_error="the call names no tool; send it again with its name")
+    return call._replace(arguments=value, cut=stopped_early and not raw.strip())

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -149,7 +149,7 @@ class OpenAICompatible:
             broken = error.what
         for delta in (*body.close(), *assembler.finish(broken)):
             if isinstance(delta, Usage):
-                delta = replace(delta, expected_tokens=rough_tokens(request))  # noqa: PLW2901
+                delta = delta._replace(expected_tokens=rough_tokens(request))  # noqa: PLW2901
             yield delta
 
     async def _prepare_retry(self, reply: Reply, attempts: _Attempts) -> None:

@@ -1,7 +1,6 @@
 """Tools that read and change files. The door to the files is passed in."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 from limnos.agent.toolbox.diffs import lines_of, unified
@@ -71,8 +70,7 @@ def _writers(tools: "_FileTools") -> list[Tool]:
         preview=tools.preview_write,
         plugin="files",
     )
-    edit = replace(
-        write,
+    edit = write._replace(
         name="edit_file",
         description="Replace an exact text in a file by another.",
         parameters=_schema(

@@ -43,11 +43,19 @@ def shell_tools(environment: Mapping[str, str], seconds: float) -> list[Tool]:
             private=True,
             timeout_s=LONGEST_S + 30,
             after_timeout="killed",
-            subject=lambda arguments: str(arguments["command"]),
-            preview=lambda arguments: Preview(str(arguments["command"]), ("a command can change anything",)),
+            subject=_command,
+            preview=_preview,
             plugin="shell",
         )
     ]
+
+
+def _command(arguments: Arguments) -> str:
+    return str(arguments["command"])
+
+
+def _preview(arguments: Arguments) -> Preview:
+    return Preview(_command(arguments), ("a command can change anything",))
 
 
 class _Shell:
