@@ -22,7 +22,7 @@ from limnos.kernel.events import (
 from limnos.kernel.pairing import check_pairing
 from limnos.service.client import Session
 from tests.architecture.source import ROOT
-from tests.service.house import House, Talk, answering, call, of_type, run, step
+from tests.service.house import House, Talk, answering, call, is_gone, of_type, run, step
 from tests.store.disks import full_disk
 
 SLOW = step("one two three four five six", delay=0.05)
@@ -107,18 +107,9 @@ def test_a_stop_kills_the_command_that_runs_and_its_children(tmp_path: Path) -> 
     talk = run(story())
 
     assert [event.outcome for event in talk.of(CallFinished)] == ["cancelled"]
-    assert not is_alive(int((house.work / "child").read_text()))
+    assert is_gone(int((house.work / "child").read_text()))
     assert valid(talk)
     assert house.divergence(talk) is None
-
-
-def is_alive(process: int) -> bool:
-    """Whether a process runs; one that only waits to be reaped does not."""
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def test_after_a_crash_the_turn_is_continued_and_nothing_runs_twice(tmp_path: Path) -> None:
@@ -172,7 +163,7 @@ def test_a_crash_in_the_same_second_leaves_no_process_behind(tmp_path: Path) -> 
     mine = [
         path.parent.name
         for path in Path("/proc").glob("[0-9]*/cwd")
-        if _target(path) == str(house.work) and is_alive(int(path.parent.name))
+        if _target(path) == str(house.work) and not is_gone(int(path.parent.name))
     ]
 
     assert mine == []

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import select
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -49,6 +50,18 @@ def answering(verdict: str, **more: Any) -> React:
             assert session.answer(event.approval, Answer(verdict, source="test", **more))
 
     return react
+
+
+def is_gone(process: int) -> bool:
+    """Whether a process ends, now or within seconds: the system may still be about to end it."""
+    try:
+        descriptor = os.pidfd_open(process)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([descriptor], [], [], 10)[0])
+    finally:
+        os.close(descriptor)
 
 
 def silent(session: Session, event: Event) -> None:

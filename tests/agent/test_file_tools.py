@@ -1,0 +1,260 @@
+"""Reading, writing, listing, finding and searching files, also where there is nothing to find."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from limnos.agent.toolbox import search
+from limnos.agent.toolbox.diffs import MAX_COMPARED, unified
+from tests.agent.tools import Toolbox
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Toolbox:
+    box = Toolbox(tmp_path / "work")
+    (box.root / "a.txt").write_text("one\ntwo\nthree\n")
+    (box.root / "src").mkdir()
+    (box.root / "src" / "main.py").write_text("def main():\n    return 'Needle'\n")
+    return box
+
+
+def test_a_file_is_read_whole_or_in_parts(box: Toolbox) -> None:
+    assert box.text("read_file", path="a.txt") == "one\ntwo\nthree\n"
+    assert box.text("read_file", path="a.txt", start_line=2, lines=1) == "[lines 2 to 2 of 3]\ntwo\n"
+    assert box.text("read_file", path="a.txt", start_line="3") == "[lines 3 to 3 of 3]\nthree\n"
+
+
+def test_an_empty_file_and_a_place_behind_the_end_say_so(box: Toolbox) -> None:
+    (box.root / "empty").touch()
+
+    assert "is empty" in box.text("read_file", path="empty")
+    assert "only 3 lines" in box.fault("read_file", path="a.txt", start_line=9).detail
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\xef\xbb\xbfhi\n", "hi\n"),
+        ("hé\n".encode("utf-16"), "hé\n"),
+        (b"caf\xe9\n", "caf\ufffd\n"),
+        (b"a\x0cb\x85c\r\nd", "a\x0cb\ufffdc\r\nd"),
+    ],
+)
+def test_text_of_any_encoding_is_shown_as_well_as_can_be(box: Toolbox, data: bytes, text: str) -> None:
+    (box.root / "odd").write_bytes(data)
+
+    assert box.text("read_file", path="odd") == text
+
+
+def test_a_binary_file_is_refused(box: Toolbox) -> None:
+    (box.root / "b").write_bytes(b"\x7fELF\x00\x00")
+
+    assert box.fault("read_file", path="b").reason == "refused"
+    assert box.fault("edit_file", path="b", old="E", new="F").reason == "failed"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "reason"),
+    [
+        ("read_file", {"path": "none"}, "not_found"),
+        ("read_file", {"path": "src"}, "failed"),
+        ("read_file", {"path": "../x"}, "refused"),
+        ("read_file", {"path": ".limnos/secrets.toml"}, "refused"),
+        ("read_file", {}, "invalid_arguments"),
+        ("read_file", {"path": "a.txt", "start_line": 0}, "invalid_arguments"),
+        ("read_file", {"path": "a.txt", "x": 1}, "invalid_arguments"),
+        ("write_file", {"path": "src", "content": ""}, "failed"),
+        ("write_file", {"path": "/etc/limnos-test", "content": ""}, "refused"),
+        ("write_file", {"path": "x", "content": "\udc80"}, "invalid_arguments"),
+        ("edit_file", {"path": "none", "old": "a", "new": "b"}, "not_found"),
+        ("edit_file", {"path": "a.txt", "old": "four", "new": "b"}, "not_found"),
+        ("edit_file", {"path": "a.txt", "old": "", "new": "b"}, "failed"),
+        ("edit_file", {"path": "a.txt", "old": "t", "new": "b"}, "failed"),
+        ("list_dir", {"path": "none"}, "not_found"),
+        ("list_dir", {"path": "a.txt"}, "failed"),
+        ("find_files", {"pattern": "*", "path": "none"}, "not_found"),
+        ("search_text", {"query": "(", "regex": True}, "invalid_arguments"),
+        ("search_text", {"query": ""}, "invalid_arguments"),
+        ("search_text", {"query": "x", "path": ".."}, "refused"),
+    ],
+)
+def test_what_cannot_be_done_is_a_failure_with_its_reason(
+    box: Toolbox, name: str, arguments: dict[str, object], reason: str
+) -> None:
+    before = sorted(path.name for path in box.root.rglob("*"))
+
+    assert box.fault(name, **arguments).reason == reason
+    assert sorted(path.name for path in box.root.rglob("*")) == before
+
+
+def test_writing_and_editing_say_what_they_did(box: Toolbox) -> None:
+    assert box.text("write_file", path="n/new.txt", content="é\n") == "created n/new.txt, 3 bytes"
+    assert box.text("write_file", path="n/new.txt", content="") == "replaced n/new.txt, 0 bytes"
+    assert (
+        box.text("edit_file", path="a.txt", old="two\n", new="2\n")
+        == "changed 1 place in a.txt, the first in line 2"
+    )
+    assert box.text("edit_file", path="a.txt", old="e", new="E", replace_all=True).startswith(
+        "changed 3 places"
+    )
+    assert (box.root / "a.txt").read_text() == "onE\n2\nthrEE\n"
+
+
+def test_previews_show_what_would_change_and_change_nothing(box: Toolbox) -> None:
+    before = (box.root / "a.txt").read_text()
+
+    edit = box.preview("edit_file", path="a.txt", old="two", new="2")
+    assert "-two\n+2\n" in edit.text
+    assert edit.rule.match == "a.txt"
+    made = box.preview("write_file", path="src/../new.txt", content="x\n")
+    assert made.reasons == ("creates src/../new.txt, 2 bytes",)
+    assert made.text.endswith("+x\n")
+    assert made.rule.match == "new.txt"
+    assert box.preview("write_file", path="a.txt", content="x").reasons == ("replaces a.txt",)
+    for wrong in (
+        box.preview("edit_file", path="a.txt", old="none", new="x"),
+        box.preview("edit_file", path="none", old="none", new="x"),
+        box.preview("write_file", path="src", content="x"),
+        box.preview("write_file", path="../x", content="x"),
+        box.preview("write_file", path="x", content="\ud800"),
+    ):
+        assert wrong.reasons == ("this would fail",)
+        assert wrong.rule is None
+    assert (box.root / "a.txt").read_text() == before
+
+
+def test_a_listing_has_kinds_sizes_and_a_sum(box: Toolbox) -> None:
+    os.mkfifo(box.root / "pipe")
+    (box.root / "link").symlink_to("a.txt")
+    (box.root / "two\nlines").touch()
+
+    rows = box.text("list_dir").split("\n")
+
+    assert rows[0] == "src/"
+    assert {"a.txt  14 bytes", "pipe  (special)", "link  (link)", "two\\nlines  0 bytes"} <= set(rows)
+    assert rows[-1].startswith("2 files, 1 folder")
+    assert rows[-1].endswith("the largest file is a.txt with 14 bytes")
+
+
+def test_nothing_is_said_to_be_nothing(box: Toolbox) -> None:
+    (box.root / "empty").mkdir()
+
+    assert "is empty: nothing was found" in box.text("list_dir", path="empty")
+    assert "nothing was found" in box.text("find_files", pattern="*.rs")
+    assert "nothing was found" in box.text("find_files", pattern="*", path="empty")
+    assert "nothing was found" in box.text("search_text", query="needles")
+    assert "nothing was found" in box.text("search_text", query="x", path="empty")
+
+
+@pytest.mark.parametrize("pattern", ["main.py", "*.py", "src/*.py", "**/main.py", "mai?.py", "*/src/*"])
+def test_files_are_found_by_name(box: Toolbox, pattern: str) -> None:
+    assert box.text("find_files", pattern=pattern).startswith("src/main.py  32 bytes\n")
+
+
+def test_text_is_found_with_place_and_line(box: Toolbox) -> None:
+    assert box.text("search_text", query="needle") == "src/main.py:2: return 'Needle'\n1 lines in 1 files"
+    assert "0" not in box.text("search_text", query="NEEDLE").split("nothing")[0]
+    assert box.text("search_text", query="^def .*:$", regex=True).startswith("src/main.py:1: def main():")
+    assert box.text("search_text", query="two", path="a.txt").startswith("a.txt:2: two")
+    assert "nothing was found" in box.text("search_text", query="n.edle")
+
+
+def test_line_numbers_are_those_of_the_other_tools(box: Toolbox) -> None:
+    (box.root / "odd.c").write_text("a\x0cb\x1cc\u2028d\r\nneedle\r\n")
+
+    assert "odd.c:2: needle" in box.text("search_text", query="needle", path="odd.c")
+    assert box.text("read_file", path="odd.c", start_line=2) == "[lines 2 to 2 of 2]\nneedle\r\n"
+    assert box.text("edit_file", path="odd.c", old="needle", new="thread").endswith("the first in line 2")
+
+
+def test_what_a_search_did_not_look_at_is_said(box: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    (box.root / "binary").write_bytes(b"needle\x00")
+    (box.root / "large").write_text("needle" + "x" * 100)
+    monkeypatch.setattr(search, "MAX_FILE", 100)
+
+    said = box.text("search_text", query="nothing like it")
+
+    assert "2 files are binary, unreadable or too large and were not looked at" in said
+
+
+def test_a_search_with_too_many_hits_stops_and_says_so(box: Toolbox) -> None:
+    (box.root / "many").write_text("hit\n" * 5000)
+
+    said = box.text("search_text", query="hit")
+
+    assert said.count("many:") == 200
+    assert "stopped at 200 lines" in said
+
+
+def test_many_names_are_counted_and_the_first_listed(box: Toolbox) -> None:
+    for number in range(250):
+        (box.root / f"{number}.log").touch()
+
+    said = box.text("find_files", pattern="*.log")
+
+    assert said.count("bytes\n") == 200
+    assert said.endswith("250 found (the first 200 are listed)")
+
+
+@pytest.mark.parametrize("query", ["(a+)+$", "(a|aa)+$", "(.*)*x", "(a*)*b", "a{1,500}{1,100}x"])
+def test_a_catastrophic_pattern_ends_at_once_or_is_refused(box: Toolbox, query: str) -> None:
+    (box.root / "trap").write_text("a" * 50_000 + "!\n")
+    began = time.process_time()
+
+    box.call("search_text", query=query, regex=True, path="trap")
+    box.call("find_files", pattern="*a" * 30 + "b")
+
+    assert time.process_time() - began < 5
+
+
+def test_a_very_long_line_is_cut(box: Toolbox) -> None:
+    (box.root / "long").write_text("x" * 1_000_000 + "needle")
+
+    assert len(box.text("search_text", query="needle", path="long")) < 500
+
+
+def test_names_that_are_no_text_can_be_written_down(box: Toolbox) -> None:
+    with open(os.path.join(os.fsencode(box.root), b"bad\xff.txt"), "wb") as file:
+        file.write(b"needle\n")
+
+    for said in (
+        box.text("list_dir"),
+        box.text("find_files", pattern="bad*"),
+        box.text("search_text", query="needle"),
+    ):
+        assert "bad\\xff.txt" in said
+        said.encode()
+
+
+def test_a_diff_of_any_size_is_made_at_once_and_is_right() -> None:
+    one = "".join(f"{n % 97}\n" for n in range(60_000)).encode()
+    other = "".join(f"{n * 7 % 97}\n" for n in range(60_000)).encode()
+    began = time.process_time()
+
+    lines = unified("f", one, other).splitlines()
+
+    assert time.process_time() - began < 2
+    assert lines[0] == "--- f"
+    gone = "".join(f"{line[1:]}\n" for line in lines[3:] if line[0] in "- ")
+    come = "".join(f"{line[1:]}\n" for line in lines[3:] if line[0] in "+ ")
+    assert gone.encode() in one
+    assert come.encode() in other
+
+
+def test_a_small_change_in_a_long_file_is_a_small_diff() -> None:
+    before = "".join(f"line {n}\n" for n in range(MAX_COMPARED * 3))
+    after = before.replace("line 6000\n", "changed\n")
+
+    said = unified("f", before.encode(), after.encode())
+
+    shown = said.splitlines()
+    assert shown[:3] == ["--- f", "+++ f", "@@ -5998,7 +5998,7 @@"]
+    assert shown[5:9] == [" line 5999", "-line 6000", "+changed", " line 6001"]
+    assert len(shown) == 11
+
+
+def test_too_large_files_have_no_diff_but_a_sentence() -> None:
+    assert unified("f", b"x" * 300_000, b"y" * 200_000) == "300000 bytes become 200000 bytes"
+    assert unified("f", b"same\n", b"same\n") == ""
