@@ -52,7 +52,7 @@ def _event(name: str, kind: type[Event]) -> Iterator[str]:
         yield "| field | type | default |"
         yield "|---|---|---|"
     for item, default in own.items():
-        shown = "required" if default is REQUIRED else f"`{[] if default == () else default!r}`"
+        shown = "required" if default is REQUIRED else f"`{default!r}`"
         yield f"| `{item}` | `{_shown(hints[item])}` | {shown} |"
 
 

@@ -1,7 +1,6 @@
 """Settings from five layers, and changing them without losing a comment."""
 
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ def place(tmp_path: Path, **variables: str) -> Environment:
     (tmp_path / ".limnos").mkdir(exist_ok=True)
     (tmp_path / "etc").mkdir(exist_ok=True)
     (tmp_path / "work" / ".limnos").mkdir(parents=True, exist_ok=True)
-    return replace(environment, system=tmp_path / "etc")
+    return Environment(environment.home, environment.cache, tmp_path / "etc", environment.variables)
 
 
 def write(tmp_path: Path, layer: str, text: str) -> None:

@@ -1,9 +1,9 @@
 """Composition: everything a session is made of, put together in one place."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from limnos import __version__
 from limnos.agent.clock import RandomIds, SystemClock
@@ -44,8 +44,7 @@ CHARACTERS_PER_TOKEN = 4
 INLINE_SHARE = 8  # one inline result takes at most an eighth of the request budget
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(NamedTuple):
     """What sessions of one persona share."""
 
     environment: Environment
@@ -62,8 +61,7 @@ class Home:
         return self.environment.home / "personas" / PERSONA
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """How one session is opened. `path` is its log; `attended`: a person can answer questions.
 
     `tools` take the place of the built-in ones, for programs that embed the kernel.
@@ -147,7 +145,7 @@ def _fittings(base: Home, settings: Settings, loop: Loop, desk: Desk, gate: Gate
         desk=desk,
         new_turn=gate.new_turn,
         meter=_meter(base, settings),
-        history=lambda after: _after(log.path, after),
+        history=partial(_after, log.path),
         finish=log.close,
         persona=PERSONA,
         model=loop.model_name,
@@ -156,8 +154,7 @@ def _fittings(base: Home, settings: Settings, loop: Loop, desk: Desk, gate: Gate
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ToolInputs:
+class ToolInputs(NamedTuple):
     """What the built-in tools work on."""
 
     files: Files

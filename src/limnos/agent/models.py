@@ -1,10 +1,9 @@
 """Which model a session talks to: from a name in the settings to a `Model`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from limnos.agent.settings import Environment, Settings, money
 from limnos.kernel.errors import SettingsError
@@ -24,8 +23,7 @@ SCRIPTED = "scripted:"
 MILLION = Decimal(1_000_000)
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     """What models are made from. `load` gives the bytes of a media block."""
 
     settings: Settings

@@ -3,7 +3,7 @@
 import platform
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 USEFUL = ("git", "rg", "make", "python3", "node", "gcc", "curl", "docker")
 
@@ -16,8 +16,7 @@ RULES = """You are limnos, an agent that works for one person on their own machi
 - Answer in the language of the person, briefly, from what the tools returned."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostFacts:
+class HostFacts(NamedTuple):
     """What a command can count on here."""
 
     system: str

@@ -239,10 +239,14 @@ def _free(model: str, usage: Usage) -> tuple[Decimal, str]:
     return Decimal(0), "USD"
 
 
+def _no_plan(items: list[dict[str, Any]]) -> None:
+    """A replayed plan is not shown again."""
+
+
 def _today(clock: Clock, cwd: str) -> Registry:
     """All built-in tools, wired to nothing: their names, schemas and flags."""
     registry = Registry()
-    inputs = ToolInputs(Files(Path(cwd)), {}, 60.0, clock, lambda: "UTC", lambda _: None, _NoBlobs())
+    inputs = ToolInputs(Files(Path(cwd)), {}, 60.0, clock, lambda: "UTC", _no_plan, _NoBlobs())
     register(registry, built_in_tools(inputs))
     return registry
 

@@ -3,8 +3,8 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 from limnos.kernel.cancel import Cancel, StopReason
 from limnos.kernel.errors import LimitError, StorageError, UsageError
@@ -19,8 +19,7 @@ from limnos.kernel.turn import Turn
 MAX_QUEUE = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """One input; a repeated `client_id` is answered once."""
 
     text: str
@@ -55,8 +54,7 @@ class Desk:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Fittings:
+class Fittings(NamedTuple):
     """What a runner needs beside the stream; made by `agent.build`.
 
     `meter` makes the meter of one turn, `finish` gives back what the session holds (the log and its lock).

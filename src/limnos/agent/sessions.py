@@ -4,10 +4,9 @@ import fcntl
 import mmap
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from limnos.kernel.conversation import Conversation
 from limnos.kernel.errors import UsageError
@@ -30,8 +29,7 @@ _RENAMED = b'"type":"session_changed"'
 _TURNS = frozenset({TurnStarted.type, TurnResumed.type, TurnFinished.type})
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """A session as the list shows it; `state` as in `service.client.SessionState`."""
 
     id: str

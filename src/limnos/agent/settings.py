@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from math import inf
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from limnos.kernel.errors import SettingsError
@@ -62,8 +62,7 @@ class Settings:
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One setting: its dotted name, the type of its value, its default and one line of help.
 
     `money`: a text that is empty or an amount.
@@ -103,8 +102,7 @@ PROVIDER_KEYS: Mapping[str, type] = {
 WORKSPACE_KEYS = frozenset({"steps", "context.inline", "command.seconds"})
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(NamedTuple):
     """What the process was started with. `home` is `LIMNOS_HOME`, `cache` the folder of shared downloads."""
 
     home: Path
@@ -169,8 +167,7 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     return Environment(home.absolute(), cache.absolute(), Path("/etc/limnos"), known)
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """What one layer says about a key; `value` None when it says nothing, `note` why it is ignored."""
 
     name: str
@@ -178,8 +175,7 @@ class Layer:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """Where the value of a key comes from."""
 
     key: Key

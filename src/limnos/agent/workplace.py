@@ -1,11 +1,10 @@
 """The folder a session works in, known by what it is and not by its name."""
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Workplace:
+class Workplace(NamedTuple):
     """Implements `kernel.seams.Folder`."""
 
     path: str

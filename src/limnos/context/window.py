@@ -5,7 +5,7 @@ The relevance engine takes this place later behind the same seam (`kernel.seams.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from limnos.context.markers import Marker
 from limnos.context.shorten import TooLargeError, shorten, text_to_count
@@ -21,8 +21,7 @@ LEAST_BUDGET = 256
 LESS = 0.75  # of what was sent, when a provider says that it was too much
 
 
-@dataclass(frozen=True, slots=True)
-class WindowSettings:
+class WindowSettings(NamedTuple):
     """`share` of the model's window is for the request; a prune leaves `prune_target` of that budget."""
 
     share: float = 0.8

@@ -8,8 +8,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from limnos import lazy
 from limnos.egress.address import split, target
@@ -34,8 +33,7 @@ DRAIN_SECONDS = 0.1
 CONNECTIONS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(NamedTuple):
     """Limits in seconds. `read_s` bounds the wait for the first byte and between any two reads."""
 
     connect_s: float = 10.0

@@ -3,8 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from limnos.egress.address import is_loopback, split, target
@@ -42,8 +41,7 @@ async def get_json(url: str, *, seconds: float, headers: Mapping[str, str] | Non
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(NamedTuple):
     """A file to fetch. `offset` bytes are there already; the whole may not be larger than `limit` bytes."""
 
     url: str
@@ -51,8 +49,7 @@ class Download:
     limit: int = 8 * 1024**3
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
+class Transfer(NamedTuple):
     """Where the bytes go. `write` takes them in order; `restart` is called when the server can't resume and
     sends the file from its first byte; `progress` is told bytes so far and the total where it is known.
     """

@@ -33,7 +33,9 @@ class _Fields:
 
     def __init_subclass__(cls) -> None:
         own = [name for name in cls.__annotations__ if name not in ("type", "persisted")]
-        cls.fields = cls.fields | {name: getattr(cls, name, REQUIRED) for name in own}
+        given = {name: getattr(cls, name, REQUIRED) for name in own}
+        # JSON knows lists only: an event is equal to the one that is read back
+        cls.fields = cls.fields | {name: [] if value == () else value for name, value in given.items()}
 
     def __init__(self, **given: Any) -> None:
         values = self.fields | given

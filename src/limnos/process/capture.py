@@ -5,13 +5,12 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from limnos.process.spawn import ChildSpec, Drain, Leader, Streams, start_leader
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(NamedTuple):
     """How a program ended. `exit` is negative for a signal; `output` is stdout and stderr as they came.
 
     When `truncated`, the middle of the output is left out and a line says how much.

@@ -10,8 +10,9 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from limnos.kernel.errors import LimnosError
 
@@ -24,8 +25,7 @@ class StartError(LimnosError):
     """A program cannot be started: it is not installed, or its working folder is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """Resource limits of one process; None leaves what the parent has. Core dumps are always off.
 
     `memory` is address space in bytes, `cpu` seconds of processor time, `files` open descriptors,
@@ -41,8 +41,11 @@ class Limits:
     def as_rlimits(self) -> dict[str, int]:
         """The names that follow `RLIMIT_` and their values."""
         names = {"memory": "AS", "cpu": "CPU", "files": "NOFILE", "processes": "NPROC", "file_size": "FSIZE"}
-        given = {names[key]: value for key, value in asdict(self).items() if value is not None}
+        given = {names[key]: value for key, value in self._asdict().items() if value is not None}
         return {"CORE": 0, **given}
+
+
+NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class ChildSpec:
     argv: tuple[str, ...]
     cwd: str
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    limits: Limits = Limits()
+    limits: Limits = NO_LIMITS
     pass_fds: tuple[int, ...] = ()
 
 
@@ -133,8 +136,7 @@ class Leader:
             self._exit.set_result(status)
 
 
-@dataclass(frozen=True, slots=True)
-class Streams:
+class Streams(NamedTuple):
     """The descriptors of the child's standard streams; the caller closes its copies after the start."""
 
     stdin: int = subprocess.DEVNULL

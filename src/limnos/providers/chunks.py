@@ -3,7 +3,7 @@
 import json
 from collections.abc import ItemsView, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from limnos.providers.text import whole
 
@@ -70,8 +70,7 @@ class Fragment:
         return bool(self.arguments.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """What one chunk says about choice 0. `error` is the provider's own text."""
 
     text: str = ""

@@ -3,8 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from limnos.egress.address import is_loopback
 from limnos.egress.errors import EgressError, StatusError
@@ -22,8 +21,7 @@ _MOST_MODELS = 500
 _LONGEST_NAME = 200
 
 
-@dataclass(frozen=True, slots=True)
-class LocalServer:
+class LocalServer(NamedTuple):
     """A model server with the loopback port it listens on unless told otherwise."""
 
     name: str
@@ -36,8 +34,7 @@ class LocalServer:
         return f"http://127.0.0.1:{self.port}/v1"
 
 
-@dataclass(frozen=True, slots=True)
-class KeyProvider:
+class KeyProvider(NamedTuple):
     """A hosted provider and the environment variable its tools read the key from."""
 
     variable: str
@@ -73,8 +70,7 @@ KEY_PROVIDERS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """A model source for the first-run screen.
 
     `name` and `base_url` are what the settings would hold; `variable` names where a key was found, never
@@ -93,8 +89,7 @@ class Offer:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """Where to look. `variables` is the environment; `embedded` names the models that are on this disk."""
 
     configured: Sequence[Route] = ()
@@ -144,10 +139,10 @@ async def _configured(route: Route, probe_s: float) -> Offer:
     try:
         await list_models(route, probe_s)
     except StatusError as error:  # it runs; not every server lists its models
-        return replace(offer, reachable=True, reason=error.what if error.status in (401, 403) else "")
+        return offer._replace(reachable=True, reason=error.what if error.status in (401, 403) else "")
     except EgressError as error:
-        return replace(offer, reachable=False, reason=error.what)
-    return replace(offer, reachable=True, latency_ms=_ms(began))
+        return offer._replace(reachable=False, reason=error.what)
+    return offer._replace(reachable=True, latency_ms=_ms(began))
 
 
 async def _local(server: LocalServer, probe_s: float) -> Offer | None:
@@ -157,11 +152,11 @@ async def _local(server: LocalServer, probe_s: float) -> Offer | None:
     try:
         models = _names(await get_json(f"{server.base_url}/models", seconds=probe_s))
     except StatusError as error:
-        return replace(offer, reason="it runs and asks for a key") if error.status in (401, 403) else None
+        return offer._replace(reason="it runs and asks for a key") if error.status in (401, 403) else None
     except EgressError:
         return None
     reason = "" if models else "it runs and has no model yet"
-    return replace(offer, reachable=bool(models), latency_ms=_ms(began), models=models, reason=reason)
+    return offer._replace(reachable=bool(models), latency_ms=_ms(began), models=models, reason=reason)
 
 
 def _keys(variables: Mapping[str, str]) -> list[Offer]:

@@ -4,8 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from limnos.kernel.arguments import ParseFailure, parse_arguments
 from limnos.kernel.messages import (
@@ -35,8 +34,7 @@ _ROLES: dict[str, Role] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """What a route wants. `model` is the `Model.name` whose signed reasoning may be sent back.
 
     `load` gives the bytes of a block; None: the model sees no images and is told so.

@@ -4,9 +4,9 @@ import math
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
 LONGEST_S = 300.0
 
@@ -51,8 +51,7 @@ def _full_year(two_digits: int, this_year: int) -> int:
     return year - 100 if year > this_year + 50 else year
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(NamedTuple):
     """When to try again. `tries` counts the first one; all waits together stay within `total_s`.
 
     Without a word from the server the wait before try n+1 is `base_s` * 2^(n-1), at most `longest_s`,

@@ -9,9 +9,8 @@ each word; `usage`, `[prompt, completion]` tokens.
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from limnos.kernel.arguments import ParseFailure, parse_arguments
 from limnos.kernel.errors import (
@@ -33,8 +32,7 @@ _ERRORS: dict[str, type[ModelError]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptStep:
+class ScriptStep(NamedTuple):
     """One reply."""
 
     text: str = ""

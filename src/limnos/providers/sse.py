@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 EVENT_BYTES = 1024 * 1024
 
@@ -14,8 +14,7 @@ class EventTooLongError(ValueError):
     """A line or an event of more than `EVENT_BYTES` bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """The data of one event, its lines joined by LF; `error` when the event calls itself that."""
 
     data: str

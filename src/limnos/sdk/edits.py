@@ -1,8 +1,7 @@
 """Exact replacement in a file: nothing outside the replaced text changes by a byte."""
 
 import re
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 EditFault: TypeAlias = Literal["not_found", "not_unique", "empty_old", "no_change", "binary", "encoding"]
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -19,8 +18,7 @@ class EditError(ValueError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(NamedTuple):
     """The new bytes, how many places changed, and the line (from 1) of the first."""
 
     data: bytes

@@ -8,9 +8,9 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from limnos.kernel.messages import ErrorReason
 from limnos.kernel.tools import ToolFailure
@@ -20,8 +20,7 @@ MAX_ENTRIES = 10_000
 SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".hg", ".svn"})
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One name in a folder; `size` in bytes, 0 for folders. `kind` is file, folder, link or special."""
 
     name: str

@@ -1,8 +1,7 @@
 """The one door to a running kernel, as front ends see it. Imports nothing of the agent."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from limnos.kernel.events import Event
 from limnos.kernel.seams import Answer
@@ -12,8 +11,7 @@ SessionState: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(NamedTuple):
     """A row of the session list. `updated` is ISO 8601 in UTC; `path` is the audit log."""
 
     id: str
@@ -25,8 +23,7 @@ class SessionSummary:
     events: int
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """One input. `client_id` is the sender's own id of the message: a repeated id is answered once."""
 
     text: str
@@ -91,8 +88,7 @@ class Session(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(NamedTuple):
     """How to open a session. `session` None makes a new one; `attended` says a person can answer."""
 
     session: str | None = None

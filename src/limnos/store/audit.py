@@ -5,8 +5,8 @@ import fcntl
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from limnos.kernel.errors import SessionInUseError, StorageError
 from limnos.kernel.events import Event, from_record, to_record
@@ -18,8 +18,7 @@ LOCK_TRIES = 20
 LOCK_PAUSE_S = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(NamedTuple):
     """What a file held: its events in order, and whether some of it was damaged.
 
     `changed` holds the numbers of events that say something else than what was written.

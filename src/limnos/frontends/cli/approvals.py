@@ -7,7 +7,7 @@ that hides an effect: only the middle of very long words is replaced by its leng
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from limnos.frontends.cli.cells import line_width, wrap
 from limnos.frontends.cli.diffs import diff_lines, is_diff
@@ -26,8 +26,7 @@ _LETTERS: dict[str, Verdict] = {"n": "no", "y": "once", "a": "always", "e": "edi
 _TITLES = {"no": "deny", "once": "allow once", "edit": "put it into your line", "show": "print all of it"}
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What a line says to an open question."""
 
     verdict: Verdict
@@ -107,8 +106,7 @@ def answered_line(look: Look, answered: ApprovalAnswered) -> Line:
             return look.cut(look.signed("idle", f"denied by you {after}{why}"))
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(NamedTuple):
     """What a line meant to an open question: an answer to send, lines to print, text to edit."""
 
     answer: Answer | None = None

@@ -4,8 +4,7 @@ import json
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from limnos.frontends.cli.cells import cut, expand_tabs, width, wrap
 from limnos.frontends.cli.escapes import one_line, visible
@@ -21,8 +20,7 @@ _MANY_LINES = 3
 _LEAST_SUBJECT = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A call that ended: what was proposed and its one result."""
 
     proposed: CallProposed

@@ -1,7 +1,7 @@
 """Widths in cells of a terminal, cutting and wrapping by them. All text here is free of controls."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from limnos import lazy
 from limnos.frontends.cli.spans import Line, Role, Span
@@ -12,8 +12,7 @@ _NEVER_LAST = frozenset("（《「『【〈〔“‘([{")
 _TAB = 4
 
 
-@dataclass(frozen=True, slots=True)
-class _Atom:
+class _Atom(NamedTuple):
     text: str
     role: Role
     cells: int

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from dataclasses import replace
 
 from limnos.agent.settings import load
 from limnos.frontends.cli import first_run
@@ -36,7 +35,7 @@ def chat_with(console: Console, flags: Flags, how: Open, *, fork: bool = False, 
 async def _chat(console: Console, flags: Flags, how: Open, fork: bool) -> int:
     async with kernel(console, flags) as running:
         if fork and how.session:
-            how = replace(how, session=running.fork(how.session))
+            how = how._replace(session=running.fork(how.session))
         session, seen = await running.open(how), False
         while True:
             left = await _one_session(console, running, session, how, seen=seen)
@@ -54,7 +53,7 @@ async def _next_session(
         session = await running.open(following)
     except LimnosError as error:
         console.fail(error)
-        before = replace(before, session=following.session)
+        before = before._replace(session=following.session)
         return await running.open(before), before
     console.done(f"model is {following.model}")
     return session, following

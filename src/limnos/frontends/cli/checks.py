@@ -5,9 +5,8 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from limnos.agent.settings import load
 from limnos.frontends.cli.console import Console
@@ -21,8 +20,7 @@ _LEAST_FREE = 1_000_000_000
 _FLAGS = ("avx2", "fma", "bmi2", "f16c")
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One line of the report; `state` is the sign: done, ask (look at it), failed or idle (absent)."""
 
     name: str

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from limnos.frontends.cli.cells import expand_tabs, fold
 from limnos.frontends.cli.escapes import visible
@@ -14,8 +14,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _ROLES: dict[str, Role] = {"+": "ok", "-": "bad"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     number: int
     sign: str
     text: str

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from limnos.agent.build import home, model_of
 from limnos.agent.settings import Settings, load
@@ -24,8 +25,7 @@ _LABEL = 19
 _OWN = "own"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One line of the question, and what a yes to it does."""
 
     label: str

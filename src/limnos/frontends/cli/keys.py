@@ -3,6 +3,7 @@
 import codecs
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 ESCAPE_SECONDS = 0.05
 STRING_SECONDS = 1.0
@@ -27,8 +28,7 @@ _STRING = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)")
 _STRING_OPEN = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*\x1b?\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One key. `name` is `text` or `paste` with what came in `text`, or the name of a key."""
 
     name: str

@@ -3,9 +3,8 @@
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import tzinfo
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from limnos.frontends.cli.cells import cut_line, line_width
 from limnos.frontends.cli.screen import Size
@@ -17,8 +16,7 @@ _EDGE = 100
 _FALLBACK = os.terminal_size((80, 24))
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
+class Signs(NamedTuple):
     """The signs of column 1 and the end of a cut line."""
 
     you: str = "›"
@@ -39,8 +37,7 @@ ASCII_SIGNS = Signs(you=">", done="+", failed="x", cut="...", spinner="*")
 ROLES: dict[str, Role] = {"you": "accent", "done": "ok", "failed": "bad", "idle": "dim", "ask": "warn"}
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """How lines are made: signs, widths, times. `columns` gives the width at the time of the call."""
 
     columns: Callable[[], int]
@@ -78,8 +75,7 @@ class Look:
         return "~" + path[len(self.home.rstrip("/")) :] if inside else path
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(NamedTuple):
     """The three streams: which are terminals, and what may be sent to them."""
 
     stdin: bool

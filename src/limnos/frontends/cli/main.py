@@ -4,10 +4,9 @@ import difflib
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from limnos import __version__
 from limnos.agent.settings import Environment, read_environment
@@ -22,8 +21,7 @@ from limnos.kernel.errors import LimnosError, UsageError
 _STOPPED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     """The command line taken apart: the command, its function, what is left for its parser."""
 
     command: Command

@@ -6,7 +6,7 @@ text; what comes out is safe to show.
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from limnos.frontends.cli.cells import expand_tabs, fold, pad, width, wrap
 from limnos.frontends.cli.escapes import hosts_in_ascii, visible
@@ -30,8 +30,7 @@ _INLINE = re.compile(
 _PROSE_WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A piece of Markdown that is rendered on its own. `mark` is what stands before an item's text."""
 
     kind: Kind

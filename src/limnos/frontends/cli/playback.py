@@ -1,8 +1,8 @@
 """Playing a recorded session back: its lines with their times, idle gaps folded."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from limnos.frontends.cli.look import Look
 from limnos.frontends.cli.spans import Line, Span, line
@@ -14,8 +14,7 @@ GAP_SECONDS = 10.0
 _STAMP = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """What one event adds: its lines, and the seconds since the event before."""
 
     event: Event

@@ -6,6 +6,7 @@ frame into its scrollback. All output of one change goes out in one write betwee
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from limnos.frontends.cli.cells import cut_line, line_width, wrap
 from limnos.frontends.cli.spans import Line, painted
@@ -15,16 +16,14 @@ _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 PASTE_ON, PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """Columns and rows of a terminal."""
 
     columns: int
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(NamedTuple):
     """The live region: its lines, and the caret as (line, column), both from 0."""
 
     lines: Sequence[Line] = ()

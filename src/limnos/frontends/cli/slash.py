@@ -3,7 +3,8 @@
 import difflib
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from limnos.frontends.cli.clipboard import copy
 from limnos.frontends.cli.console import Console
@@ -18,8 +19,7 @@ from limnos.service.client import Kernel, Open, Send, Session
 _LISTED = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(NamedTuple):
     """The chat ends here: with another session to open, or with an exit code."""
 
     following: Open | None = None
@@ -156,7 +156,7 @@ class Desk:
                 line(f"  {one_line(self.transcript.meter.model) or 'no model yet'}"),
                 line("next: /model NAME"),
             ]
-        return Leave(replace(self.how, session=self.session.id, model=argument))
+        return Leave(self.how._replace(session=self.session.id, model=argument))
 
     async def retry(self, _: str) -> list[Line]:
         """send the last message again"""
@@ -171,8 +171,7 @@ class Desk:
             self.last_input = event.input
 
 
-@dataclass(frozen=True, slots=True)
-class Slash:
+class Slash(NamedTuple):
     """A slash command: what it does, its argument, one line of help."""
 
     act: Callable[[Desk, str], Awaitable[list[Line] | Leave]]

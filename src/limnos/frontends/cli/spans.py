@@ -1,14 +1,12 @@
 """Lines of a terminal as data: pieces of text, each with the role that gives it a colour."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Role: TypeAlias = Literal["", "ok", "bad", "warn", "accent", "dim", "bold", "text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A piece of one line. Its text is safe to show: outside text went through `escapes` before."""
 
     text: str

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from limnos.agent.settings import load
 from limnos.frontends.cli.console import Console
@@ -13,8 +13,7 @@ from limnos.service.local import local_kernel
 _CLOSE_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(NamedTuple):
     """Settings that were given on the command line; None leaves them to the other layers."""
 
     mode: str | None = None
@@ -28,8 +27,11 @@ class Flags:
         return {name: str(value) for name, value in named.items() if value is not None}
 
 
+NO_FLAGS = Flags()
+
+
 @asynccontextmanager
-async def kernel(console: Console, flags: Flags = Flags()) -> AsyncGenerator[Kernel]:
+async def kernel(console: Console, flags: Flags = NO_FLAGS) -> AsyncGenerator[Kernel]:
     """A running kernel with these flags; it is closed within ten seconds."""
     running = local_kernel(load(console.environment, flags.settings()), console.environment)
     try:

@@ -6,7 +6,7 @@ open everything but its answer is held back, so that nothing scrolls it away.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from limnos.frontends.cli.approvals import answered_line, question_lines
@@ -318,7 +318,7 @@ def _answers(event: Event, question: ApprovalAsked) -> bool:
 def _end_of(block: Block) -> Block:
     """What of an open block can be on the screen: a long one is not laid out whole for every frame."""
     return (
-        replace(block, text=block.text[-_LIVE_CHARACTERS:]) if len(block.text) > _LIVE_CHARACTERS else block
+        block._replace(text=block.text[-_LIVE_CHARACTERS:]) if len(block.text) > _LIVE_CHARACTERS else block
     )
 
 
