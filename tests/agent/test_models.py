@@ -1,7 +1,6 @@
 """From names and prices in the settings to models and money."""
 
 import stat
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,8 @@ def test_a_script_a_provider_and_a_chain_are_made_by_name(tmp_path: Path) -> Non
     model = make("local/large/with/slashes", sources(tmp_path, settings))
     assert isinstance(model, OpenAICompatible)
     assert model.name == "local/large/with/slashes"
-    chain = choose(sources(tmp_path, replace(settings, model="local/a", fallback="local/b, local/c,")))
+    several = Settings(model="local/a", fallback="local/b, local/c,", providers={"local": LOCAL})
+    chain = choose(sources(tmp_path, several))
     assert isinstance(chain, Fallback)
     assert chain.name == "local/a"
 

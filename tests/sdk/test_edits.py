@@ -43,6 +43,7 @@ def test_nothing_outside_the_replaced_text_changes(
     before: str, behind: str, old: str, new: str, mark: str
 ) -> None:
     assume(old != new)
+    assume(not (before.endswith("\r") and old.startswith("\n")))  # that line end is of the old text
     head, tail = (mark + before).encode(), behind.encode()
 
     outcome = attempt(head + old.encode() + tail, old, new)
