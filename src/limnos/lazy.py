@@ -1,4 +1,4 @@
-"""The one table of third-party modules that cost more than 50 ms, or that a plain command never needs.
+"""The one table of modules that are slow to import, or that a plain command never needs.
 
 Use them as attributes (`lazy.httpx2.AsyncClient`): type checkers see the real modules, the interpreter
 loads each one at its first use.
@@ -8,6 +8,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import tomllib as tomllib
+
     import httpx2 as httpx2
     import jsonschema_rs as jsonschema_rs
     import quicktok as quicktok
@@ -23,6 +25,7 @@ _SLOW = frozenset(
         "quicktok",
         "re2",
         "tomlkit",
+        "tomllib",
         "wcwidth",
         "xllamacpp",
     }

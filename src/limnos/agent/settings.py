@@ -5,7 +5,6 @@ A value comes from the first layer that has it: flags, environment, the trusted 
 """
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from decimal import Decimal, InvalidOperation
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from limnos import lazy
 from limnos.kernel.errors import SettingsError
 
 Value: TypeAlias = str | int | float | bool
@@ -344,10 +344,11 @@ def _dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 def read_table(path: Path) -> Mapping[str, Any]:
     """The TOML file at `path`; empty when there is none. Raises SettingsError with the line of a fault."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        return lazy.tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (lazy.tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is no valid TOML: {error}", f"mend that line of {path}") from None
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}", f"check who owns {path}") from None

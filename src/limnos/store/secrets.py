@@ -1,7 +1,6 @@
 """Secrets in one file that only its owner can read. Nothing else may hold them."""
 
 import re
-import tomllib
 from pathlib import Path
 
 from limnos import lazy
@@ -53,10 +52,11 @@ class Secrets:
         try:
             if self._path.stat().st_mode & 0o077:
                 raise SettingsError(f"others can read {self._path}", f"chmod 600 {self._path}")
-            table = tomllib.loads(self._path.read_text(encoding="utf-8"))
+            text = self._path.read_text(encoding="utf-8")
+            table = lazy.tomllib.loads(text)
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        except (lazy.tomllib.TOMLDecodeError, UnicodeDecodeError):
             raise SettingsError(
                 f"{self._path} is no valid TOML", "mend it, or remove it and set the keys again"
             ) from None
