@@ -1,0 +1,437 @@
+"""What limnos promises, as data: an id, one sentence, and the tests that hold it.
+
+P: a principle of the product. K: kernel. A: approvals. S: sessions and the log. W: window. T: a threat.
+C: the command line. A promise without a test does not stand here.
+"""
+
+from typing import NamedTuple
+
+JOURNEY_FILES = "tests/journeys/test_working_with_files.py::"
+JOURNEY_ENDS = "tests/journeys/test_interruptions.py::"
+LOOP = "tests/kernel/test_loop.py::"
+STAGES = "tests/kernel/test_stages.py::"
+KILLS = "tests/soak/kernel/test_kills.py::"
+PAIRING = "tests/kernel/test_pairing.py::"
+LOCAL = "tests/service/test_local.py::"
+RUNNER = "tests/agent/test_runner.py::"
+REPLAY = "tests/agent/test_replay.py::"
+SETTINGS = "tests/agent/test_settings.py::"
+SESSIONS = "tests/agent/test_sessions.py::"
+CATALOGUE = "tests/agent/test_catalogue.py::"
+FILE_TOOLS = "tests/agent/test_file_tools.py::"
+SHELL = "tests/agent/test_shell_tool.py::"
+WINDOW = "tests/context/test_window.py::"
+AUDIT = "tests/store/test_audit.py::"
+RECORDS = "tests/store/test_records.py::"
+SECRETS = "tests/store/test_secrets.py::"
+FILES = "tests/sdk/test_files.py::"
+WEIGHTS = "tests/providers/test_weights.py::"
+WHEELS = "tests/providers/test_wheels.py::"
+EMBEDDED = "tests/providers/test_embedded.py::"
+LINE = "tests/frontends/cli/test_command_line.py::"
+CHAT = "tests/frontends/cli/test_chat.py::"
+ESCAPES = "tests/frontends/cli/test_escapes.py::"
+
+
+class Requirement(NamedTuple):
+    """One promise; `tests` are node ids without parameters."""
+
+    id: str
+    sentence: str
+    tests: tuple[str, ...]
+
+
+def _one(name: str, sentence: str, *tests: str) -> Requirement:
+    return Requirement(name, sentence, tests)
+
+
+PRINCIPLES = (
+    _one(
+        "P1",
+        "No message list leaves the process with a call without its result or a result without its call.",
+        PAIRING + "test_whatever_comes_in_calls_and_results_come_out_paired",
+        WINDOW + "test_any_conversation_at_any_budget_gives_a_right_request_or_names_the_sizes",
+        WINDOW + "test_a_recorded_coding_session_is_right_at_every_budget",
+        LOCAL + "test_an_export_of_a_turn_that_is_not_over_still_pairs_every_call",
+        KILLS + "test_a_killed_process_loses_nothing_and_repeats_nothing",
+    ),
+    _one(
+        "P2",
+        "A block has one id for its bytes; a fork has new ids and says where it comes from.",
+        "tests/store/test_blobs.py::test_the_same_bytes_have_one_id_and_one_file",
+        JOURNEY_ENDS + "test_a_fork_goes_its_own_way_and_the_first_session_too",
+    ),
+    _one(
+        "P3",
+        "What leaves the window leaves a marker; what was not looked at is not called absent.",
+        WINDOW + "test_the_marker_says_how_many_when_what_about_and_where_it_is",
+        FILE_TOOLS + "test_what_a_search_did_not_look_at_is_said",
+        LOOP + "test_a_large_result_goes_to_a_blob_with_head_tail_and_the_way_to_the_rest",
+        "tests/agent/test_kernel_tools.py::test_a_block_is_paged_to_its_end",
+    ),
+    _one(
+        "P4",
+        "A call is on disk before it runs; after a crash its outcome is unknown, and it never runs again.",
+        LOOP + "test_intent_is_on_disk_before_the_effect",
+        JOURNEY_ENDS + "test_after_a_crash_the_turn_is_continued_and_nothing_runs_twice",
+        KILLS + "test_a_killed_process_loses_nothing_and_repeats_nothing",
+    ),
+    _one(
+        "P5",
+        "Without somebody to approve, what needs approval is denied.",
+        LOOP + "test_without_an_approver_what_needs_a_yes_is_denied",
+        JOURNEY_FILES + "test_without_anybody_to_answer_nothing_is_changed",
+        JOURNEY_FILES + "test_an_unanswered_question_is_a_no_after_its_time",
+    ),
+    _one(
+        "P6",
+        "All state lies under the home, private, without secrets in logs; nothing is fetched without a yes.",
+        AUDIT + "test_only_the_owner_can_look_into_the_log_and_its_folders",
+        LOCAL + "test_nothing_is_touched_until_a_session_is_opened",
+        SECRETS + "test_a_broken_file_is_an_error_that_does_not_show_what_is_in_it",
+        LINE + "test_nothing_is_fetched_without_a_yes",
+    ),
+    _one(
+        "P8",
+        "Failure is a result with a reason, never a success with an apology.",
+        FILE_TOOLS + "test_what_cannot_be_done_is_a_failure_with_its_reason",
+        SHELL + "test_a_failed_command_is_a_failure_with_its_output",
+        LOOP + "test_a_tool_that_breaks_is_a_result_and_not_an_exception",
+    ),
+)
+
+KERNEL = (
+    _one(
+        "K1",
+        "Every accepted input gets exactly one terminal event.",
+        RUNNER + "test_inputs_are_answered_in_order_one_turn_at_a_time",
+        RUNNER + "test_a_message_sent_at_the_very_end_of_a_turn_is_answered",
+    ),
+    _one(
+        "K2",
+        "A repeated message id is answered once, also after a restart.",
+        RUNNER + "test_a_repeated_message_id_is_answered_once_also_after_a_restart",
+    ),
+    _one(
+        "K3",
+        "The queue holds 256 inputs and says when it is full.",
+        RUNNER + "test_the_queue_has_a_bound_and_says_so",
+    ),
+    _one(
+        "K4",
+        "A stop ends what runs, gives every call its result and keeps the queue.",
+        JOURNEY_ENDS + "test_a_stop_kills_the_command_that_runs_and_its_children",
+        RUNNER + "test_a_stop_keeps_the_queue_and_the_next_input_goes_behind_it",
+        LOOP + "test_a_cancelled_call_gets_its_result_and_the_turn_its_closing_message",
+    ),
+    _one(
+        "K5",
+        "Neighbouring parallel-safe calls run together, any other alone; results come in call order.",
+        LOOP + "test_parallel_safe_neighbours_run_together_and_others_alone",
+        LOOP + "test_every_call_of_a_reply_gets_one_result_in_call_order",
+    ),
+    _one(
+        "K6",
+        "A third identical call is answered and not run; normal work is not hindered.",
+        LOOP + "test_a_third_identical_call_is_answered_and_not_run",
+        LOOP + "test_edit_and_test_in_turn_is_normal_work",
+    ),
+    _one(
+        "K7",
+        "Cut arguments never run.",
+        LOOP + "test_a_reply_cut_at_its_token_limit_runs_nothing",
+        "tests/kernel/test_arguments.py::test_every_cut_object_is_refused_and_called_cut",
+    ),
+    _one(
+        "K8",
+        "Limits of steps and money end the turn with a message that names the limit and its setting.",
+        LOOP + "test_the_step_limit_names_itself_and_its_setting",
+        LOCAL + "test_money_has_a_cap_a_turn_and_a_day_over_sessions",
+    ),
+    _one(
+        "K9",
+        "Arguments are checked against a schema that is never fetched.",
+        "tests/sdk/test_schema.py::test_a_reference_is_never_fetched",
+        "tests/sdk/test_schema.py::test_no_schema_and_no_arguments_raise",
+    ),
+    _one(
+        "K10",
+        "Five hundred tools cost a bounded share of a request; names are stable.",
+        CATALOGUE + "test_closed_tools_cost_one_line_a_plugin",
+        CATALOGUE + "test_names_are_the_same_whatever_the_order_of_registration",
+    ),
+    _one(
+        "K11",
+        "Stages may deny, rewrite and answer; a failing guard denies.",
+        STAGES + "test_a_failing_guard_denies_and_a_failing_watcher_passes",
+        STAGES + "test_rewritten_arguments_are_validated_again",
+    ),
+    _one(
+        "K12",
+        "An edit changes nothing outside the replaced text.",
+        "tests/sdk/test_edits.py::test_nothing_outside_the_replaced_text_changes",
+        "tests/sdk/test_edits.py::test_an_edit_does_what_the_case_file_says",
+    ),
+    _one(
+        "K13",
+        "A command leaves no process behind and sees no key.",
+        SHELL + "test_what_a_command_leaves_in_the_background_is_gone_when_it_ends",
+        SHELL + "test_a_command_sees_the_declared_environment_and_no_key",
+    ),
+    _one(
+        "K14",
+        "What lies outside the folder or belongs to limnos is neither read nor written.",
+        FILES + "test_what_lies_outside_is_neither_read_nor_written_nor_listed",
+        FILES + "test_the_state_of_limnos_is_refused_also_through_links_and_left_out_of_walks",
+        FILES + "test_pipes_sockets_and_devices_are_refused_at_once",
+    ),
+    _one(
+        "A1",
+        "A yes covers exactly what was shown: arguments and folder.",
+        JOURNEY_FILES + "test_a_folder_that_was_replaced_after_the_yes_is_not_touched",
+        JOURNEY_FILES + "test_edited_arguments_that_do_not_fit_change_nothing",
+    ),
+    _one(
+        "A2",
+        "Always stores one rule that holds after a restart and covers nothing else.",
+        JOURNEY_FILES + "test_always_asks_once_for_this_file_and_still_for_another_after_a_restart_too",
+    ),
+    _one(
+        "A3",
+        "Only the owner answers, and a turn has the rights that all its speakers have.",
+        LOOP + "test_only_the_owner_answers",
+        RUNNER + "test_a_guest_who_speaks_into_the_owners_turn_takes_its_rights_away_for_the_rest",
+        RUNNER + "test_continuing_a_guests_turn_does_not_make_it_the_owners",
+    ),
+    _one(
+        "A4",
+        "A question is answered once.",
+        RUNNER + "test_a_question_is_answered_once_and_nothing_else_can_be_answered",
+    ),
+)
+
+SESSION = (
+    _one(
+        "S1",
+        "One process writes a session; a second is told and may read.",
+        AUDIT + "test_a_second_process_is_told_that_the_session_is_in_use",
+        LOCAL + "test_an_open_session_is_in_use_here_and_in_another_process",
+    ),
+    _one(
+        "S2",
+        "A damaged file loses the damaged records only, and says so.",
+        RECORDS + "test_a_file_cut_anywhere_loses_at_most_the_record_it_is_cut_in",
+        RECORDS + "test_a_damaged_byte_costs_at_most_its_own_record_and_is_noticed",
+        RECORDS + "test_a_damaged_file_is_read_as_the_case_file_says",
+    ),
+    _one(
+        "S3",
+        "A full disk ends the turn with the fix, and the turn goes on later.",
+        JOURNEY_ENDS + "test_a_full_disk_in_mid_turn_fails_with_the_fix_and_the_turn_goes_on_later",
+        AUDIT + "test_a_full_disk_is_an_error_with_a_fix_and_leaves_no_half_line",
+    ),
+    _one(
+        "S4",
+        "Every listener hears every event once and in order, from wherever it begins.",
+        RUNNER + "test_two_listeners_hear_the_same_and_each_event_once",
+    ),
+    _one(
+        "S5",
+        "Replay confirms every kind of turn and finds any change of the record.",
+        REPLAY + "test_every_kind_of_turn_is_confirmed",
+        REPLAY + "test_a_changed_byte_is_found_wherever_it_is",
+        REPLAY + "test_a_record_that_contradicts_itself_is_found_without_checksums",
+    ),
+    _one(
+        "S6",
+        "The list tells each session's state and title, however long its file.",
+        SESSIONS + "test_a_session_that_nobody_writes_is_listed_in_its_state",
+        SESSIONS + "test_a_session_that_is_open_somewhere_says_whether_it_works_or_waits",
+        SESSIONS + "test_the_title_is_the_last_one_given_else_the_first_line_said",
+    ),
+    _one(
+        "S7",
+        "An export can be read back with every call and result.",
+        LOCAL + "test_an_export_can_be_read_back_with_every_call_and_result",
+    ),
+    _one(
+        "W1",
+        "No request is larger than its budget; what cannot be cut to it names the sizes and the setting.",
+        WINDOW + "test_any_conversation_at_any_budget_gives_a_right_request_or_names_the_sizes",
+        WINDOW + "test_a_step_that_cannot_be_cut_enough_names_the_sizes_and_the_setting",
+    ),
+    _one(
+        "W2",
+        "Between prunes a request begins with the bytes of the one before; a prune leaves its target.",
+        WINDOW + "test_between_prunes_a_request_begins_with_the_bytes_of_the_one_before",
+        WINDOW + "test_a_prune_leaves_room_up_to_its_target",
+    ),
+    _one(
+        "W3",
+        "The question of the current turn is always there.",
+        WINDOW + "test_the_first_question_of_a_long_turn_stays_also_beside_an_injected_one",
+    ),
+    _one(
+        "W4",
+        "The work of a render does not grow with the session.",
+        WINDOW + "test_the_work_of_a_render_does_not_grow_with_the_session",
+    ),
+)
+
+THREATS = (
+    _one(
+        "T42",
+        "A model file that is wrong, cut, too large, badly packed or redirected is refused; nothing is run.",
+        WEIGHTS + "test_a_wrong_file_is_removed_and_both_hashes_are_named",
+        WEIGHTS + "test_a_digest_that_is_none_never_becomes_a_path",
+        WEIGHTS + "test_a_beginning_of_something_else_is_thrown_away",
+        WEIGHTS + "test_more_bytes_than_the_file_has_are_refused",
+        WEIGHTS + "test_nothing_of_a_wheel_is_ever_run",
+        WEIGHTS + "test_a_redirect_to_plain_http_is_not_followed",
+        WHEELS + "test_an_odd_wheel_is_refused_by_name",
+        WHEELS + "test_a_million_entries_are_refused_without_reading_the_table",
+        WHEELS + "test_a_thousandfold_growth_is_refused",
+    ),
+    _one(
+        "T43",
+        "A hostile model file ends its child process, not the kernel, and the child holds no secret.",
+        EMBEDDED + "test_files_with_mutated_headers_are_refused",
+        EMBEDDED + "test_ten_thousand_files_with_mutated_headers_are_refused",
+        EMBEDDED + "test_a_file_that_is_no_model_is_refused",
+        EMBEDDED + "test_the_child_has_no_secret_no_network_and_no_port",
+    ),
+)
+
+COMMAND_LINE = (
+    _one(
+        "C1",
+        "stdout holds data only.",
+        LINE + "test_the_answer_is_exact_on_stdout_and_nothing_else_is",
+        LINE + "test_every_list_has_records_for_programs",
+    ),
+    _one(
+        "C2",
+        "A closed pipe is no failure.",
+        LINE + "test_a_closed_pipe_is_not_a_failure",
+        LINE + "test_a_reader_that_is_gone_before_the_end_is_141",
+    ),
+    _one(
+        "C3",
+        "A signal closes the turn before the program ends.",
+        LINE + "test_a_signal_closes_the_turn_and_keeps_the_session",
+        CHAT + "test_sigterm_closes_the_turn_and_gives_the_terminal_back",
+    ),
+    _one(
+        "C4",
+        "A wrong word is exit 2 with a suggestion and nothing on stdout.",
+        LINE + "test_a_wrong_word_is_exit_2_with_a_fix_and_nothing_on_stdout",
+    ),
+    _one(
+        "C5",
+        "Piped output has no escape codes, boxes or trailing blanks.",
+        LINE + "test_piped_output_has_no_escapes_no_boxes_and_no_blanks_at_the_end",
+    ),
+    _one(
+        "C6",
+        "Colours can be switched off.",
+        "tests/frontends/cli/test_run.py::test_colours_are_the_sixteen_and_can_be_switched_off",
+    ),
+    _one(
+        "C7",
+        "No encoding makes it crash.",
+        LINE + "test_no_encoding_makes_it_crash",
+    ),
+    _one(
+        "C8",
+        "Without a terminal nothing is asked.",
+        LINE + "test_without_a_terminal_nothing_is_asked_and_the_exit_code_says_so",
+    ),
+    _one(
+        "C9",
+        "A dash stands for stdin.",
+        LINE + "test_a_task_comes_from_stdin_with_a_dash",
+    ),
+    _one(
+        "C10",
+        "Secrets come from stdin or a file and are never shown.",
+        LINE + "test_a_secret_comes_from_stdin_or_a_file_and_is_never_shown",
+    ),
+    _one(
+        "C11",
+        "Help fits a screen, has examples first, and wins anywhere.",
+        LINE + "test_help_anywhere_wins_and_fits_a_screen",
+        LINE + "test_a_command_explains_itself_with_examples_first",
+    ),
+    _one(
+        "C12",
+        "Completion knows every command.",
+        LINE + "test_completion_knows_every_command",
+    ),
+    _one(
+        "C14",
+        "Settings come from the first of five layers that says something; explain tells which.",
+        SETTINGS + "test_the_first_layer_that_says_something_wins",
+        SETTINGS + "test_a_workspace_may_not_choose_models_modes_or_caps",
+    ),
+    _one(
+        "C15",
+        "A read-only home is tolerated by what only reads.",
+        LINE + "test_a_read_only_home_is_tolerated_by_what_only_reads",
+        LOCAL + "test_a_home_that_cannot_be_written_says_so_and_nothing_stays_locked",
+    ),
+    _one(
+        "C16",
+        "An error says what, why and what to do; a traceback lies in the log.",
+        LINE + "test_an_unknown_error_is_two_lines_and_its_traceback_lies_in_the_log",
+        SETTINGS + "test_a_slip_in_the_file_is_an_error_that_names_it_and_the_way_out",
+    ),
+    _one(
+        "C18",
+        "A change of state names the next command.",
+        LINE + "test_settings_are_set_explained_and_unset_with_the_next_command",
+    ),
+    _one(
+        "C20",
+        "Widths are counted in cells.",
+        "tests/frontends/cli/test_cells.py::test_a_grapheme_takes_the_cells_that_terminals_give_it",
+    ),
+    _one(
+        "C21",
+        "The terminal's cursor stands at the caret.",
+        "tests/frontends/cli/test_screen.py::test_the_cursor_stands_at_the_caret",
+    ),
+    _one(
+        "C22",
+        "A paste never submits.",
+        CHAT + "test_a_paste_never_submits_and_is_sent_whole",
+    ),
+    _one(
+        "C23",
+        "The terminal is given back as it was.",
+        CHAT + "test_the_cooked_mode_is_back_after_the_chat",
+    ),
+    _one(
+        "C24",
+        "Text of models, tools and file names sends no sequences to the terminal.",
+        ESCAPES + "test_nothing_that_a_terminal_obeys_or_hides_gets_through",
+        CHAT + "test_text_of_the_model_cannot_send_sequences",
+    ),
+    _one(
+        "C25",
+        "Copying gives the source.",
+        CHAT + "test_copy_puts_the_source_on_the_clipboard",
+    ),
+    _one(
+        "C26",
+        "JSON output is one event a line and ends with the reason.",
+        LINE + "test_json_is_one_event_a_line_and_ends_with_the_reason",
+        LINE + "test_json_ends_with_a_terminal_event_also_when_no_turn_began",
+    ),
+    _one(
+        "C27",
+        "Accessible mode moves no cursor and announces itself.",
+        "tests/frontends/cli/test_linechat.py::test_accessible_mode_announces_itself_and_moves_no_cursor",
+    ),
+)
+
+REQUIREMENTS = (*PRINCIPLES, *KERNEL, *SESSION, *THREATS, *COMMAND_LINE)
