@@ -159,6 +159,13 @@ class Runtime:
         await self.close()
         self._count_start()
         require_cpu(self._spec.name)
+        try:
+            return await self._load()
+        except (ModelUnavailableError, asyncio.CancelledError):
+            await self.close()
+            raise
+
+    async def _load(self) -> Child:
         self._folder = tempfile.TemporaryDirectory(prefix="limnos-model-")
         self._spec.states.mkdir(parents=True, exist_ok=True)
         try:
@@ -172,8 +179,7 @@ class Runtime:
         except TimeoutError:
             frame = None
         if frame is None or frame["type"] != "ready":
-            status = await child.stop(grace_s=0)
-            raise self._refused(status, frame)
+            raise self._refused(await child.stop(grace_s=0), frame)
         self.isolated = frame["isolated"]
         return child
 
@@ -209,7 +215,7 @@ class Runtime:
         if status == -signal.SIGILL:
             return ModelUnavailableError(
                 f"{self._spec.name} cannot run: the processor lacks an instruction it needs",
-                "name another provider: limnos config set model.route",
+                "use a server instead: limnos config set providers.NAME.base_url ADDRESS",
             )
         if status == -signal.SIGKILL and frame is None:
             return ModelUnavailableError(
@@ -280,7 +286,7 @@ def require_cpu(name: str, cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
     if missing:
         raise ModelUnavailableError(
             f"{name} cannot run here: the processor has no {', '.join(missing)}",
-            "name another provider: limnos config set model.route",
+            "use a server instead: limnos config set providers.NAME.base_url ADDRESS",
         )
 
 
