@@ -90,3 +90,37 @@ def test_new_lines_take_the_line_end_of_the_place(lines: list[str], end: str) ->
 
     assert edited.data == "".join(f"{line}{end}" for line in [*lines, "new", "lines"]).encode()
     assert edited.line == len(lines) + 1
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "outcome"),
+    [
+        ("an old caf\u00e9".encode("latin-1"), "latin-1", "a new caf\u00e9".encode("latin-1")),
+        ("an old \u6587".encode("gbk"), "gbk", "a new \u6587".encode("gbk")),
+        ("an old x".encode("utf-16-le"), "utf-16-le", "a new x".encode("utf-16-le")),
+        ("an old x".encode("utf-16-le"), "utf-16", "encoding"),
+        (b"an old x", "utf-8-sig", "encoding"),
+        (b"an old \\x41 \\n", "unicode_escape", "encoding"),
+        (b"an old x", "no-such-code", "encoding"),
+        (b"an old x", "base64", "encoding"),
+        (b"an old x", "rot13", "encoding"),
+        (b"an old \xff", "ascii", "encoding"),
+        (b"an old x" * 9, "idna", "encoding"),
+    ],
+)
+def test_a_named_encoding_gives_the_same_bytes_around_the_change_or_a_reason(
+    data: bytes, encoding: str, outcome: bytes | str
+) -> None:
+    assert attempt(data, "an old", "a new", encoding=encoding) == outcome
+
+
+def test_what_an_encoding_cannot_write_is_refused() -> None:
+    assert attempt(b"old", "old", "\u6587", encoding="latin-1") == "encoding"
+    assert attempt(b"old \xe9", "old", "\u6587") == "encoding"
+    assert attempt(b"old \xe9", "old", "new") == b"new \xe9"
+
+
+def test_places_that_overlap_are_not_unique() -> None:
+    assert attempt(b"a\n\n\nb", "\n\n", "\n") == "not_unique"
+    assert attempt(b"a\r\n\r\n\r\nb", "\n\n", "\n") == "not_unique"
+    assert attempt(b"aaaa", "aa", "b", replace_all=True) == b"bb"

@@ -46,9 +46,9 @@ def replace_exactly(
         raise EditError(
             "not_found", "the text does not occur in the file", "read the file and copy the exact text"
         )
-    if len(places) > 1 and not replace_all:
+    if not replace_all and (times := _times(body, old)) > 1:
         raise EditError(
-            "not_unique", f"the text occurs {len(places)} times", "add lines around it, or set replace_all"
+            "not_unique", f"the text occurs {times} times", "add lines around it, or set replace_all"
         )
     if not new.isascii() and _LONE.search(body):
         raise EditError(
@@ -80,7 +80,9 @@ def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str, str]:
     if codec == "utf-8" and b"\x00" in body:
         raise EditError("binary", "this is a binary file", "only text can be edited")
     try:
-        return mark, body.decode(codec, _unreadable(codec)), codec
+        text = body.decode(codec, _unreadable(codec))
+        if codec == "utf-8" or text.encode(codec) == body:
+            return mark, text, codec
     except LookupError:
         raise EditError("encoding", f"{codec} is no known encoding", "name another, such as utf-8") from None
     except UnicodeDecodeError as error:
@@ -89,6 +91,13 @@ def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str, str]:
             f"the file is not valid {codec}: byte {error.start}",
             "name its encoding, such as latin-1",
         ) from None
+    except UnicodeError as error:
+        raise EditError("encoding", f"{codec}: {error}", "name its encoding, such as latin-1") from None
+    raise EditError(
+        "encoding",
+        f"the file would not stay the same as {codec}",
+        "name its encoding exactly, such as utf-16-le",
+    )
 
 
 def _find(body: str, old: str) -> list[tuple[int, int]]:
@@ -98,6 +107,15 @@ def _find(body: str, old: str) -> list[tuple[int, int]]:
     flat = body.replace("\r\n", "\n")
     returns = [place - count for count, place in enumerate(_starts(body, "\r\n"))]
     return [(_unflat(start, returns), _unflat(end, returns)) for start, end in _occurrences(flat, old)]
+
+
+def _times(body: str, old: str) -> int:
+    """How often `old` occurs, also where one place overlaps the next: which one is meant is a guess."""
+    flat = body.replace("\r\n", "\n")
+    times, place = 0, flat.find(old)
+    while place >= 0:
+        times, place = times + 1, flat.find(old, place + 1)
+    return times
 
 
 def _occurrences(text: str, piece: str) -> list[tuple[int, int]]:
