@@ -46,10 +46,9 @@ def replace_exactly(
         raise EditError(
             "not_found", "the text does not occur in the file", "read the file and copy the exact text"
         )
-    if not replace_all and (times := _times(body, old)) > 1:
-        raise EditError(
-            "not_unique", f"the text occurs {times} times", "add lines around it, or set replace_all"
-        )
+    if not replace_all and _occurs_again(body, old):
+        often = f"{len(places)} times" if len(places) > 1 else "twice, and the places overlap"
+        raise EditError("not_unique", f"the text occurs {often}", "add lines around it, or set replace_all")
     if not new.isascii() and _LONE.search(body):
         raise EditError(
             "encoding", f"the file is not valid {codec}", "name its encoding, such as latin-1 or gbk"
@@ -109,13 +108,10 @@ def _find(body: str, old: str) -> list[tuple[int, int]]:
     return [(_unflat(start, returns), _unflat(end, returns)) for start, end in _occurrences(flat, old)]
 
 
-def _times(body: str, old: str) -> int:
-    """How often `old` occurs, also where one place overlaps the next: which one is meant is a guess."""
+def _occurs_again(body: str, old: str) -> bool:
+    """Whether `old` has a second place, also one that overlaps the first: which one is meant is a guess."""
     flat = body.replace("\r\n", "\n")
-    times, place = 0, flat.find(old)
-    while place >= 0:
-        times, place = times + 1, flat.find(old, place + 1)
-    return times
+    return flat.find(old, flat.find(old) + 1) >= 0
 
 
 def _occurrences(text: str, piece: str) -> list[tuple[int, int]]:
