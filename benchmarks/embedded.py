@@ -4,9 +4,10 @@
 
 Every request runs in a folder of its own with the files of its workspace. *Choice* is the first reply: the
 right tool with the right arguments, or the right answer. *Flow* is everything until the answer, tools
-executed for real (no approval is asked): the answer must hold what it should, and the files must be as they
-should. The half called `held` was written together with the other half, before any tuning, by the same hand,
-and was not used for tuning. The baseline is the same prompt without the grammar, first replies only.
+executed for real and every question answered with yes: the answer must hold what it should, and the files
+must be as they should. The half called `held` was written together with the other half, before any tuning, by
+the same hand, and was not used for tuning: `--verbose` tells only of the other half. The baseline is the same
+prompt without the grammar, first replies only.
 
 The last line is one JSON object; shares are in percent.
 """
@@ -21,44 +22,35 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from limnos.agent.prompt import HostFacts, system_prompt
-from limnos.agent.toolbox.files import file_tools
-from limnos.agent.toolbox.kernel import clock_tool, plan_tool
-from limnos.agent.toolbox.search import search_tools
-from limnos.agent.toolbox.shell import shell_tools
+from limnos.agent.build import Opening, home, open_session
+from limnos.agent.clock import SystemClock
+from limnos.agent.runner import Input, Runner
+from limnos.agent.settings import Settings, read_environment
 from limnos.kernel.errors import LimnosError
-from limnos.kernel.messages import Message, Text, ToolCall, ToolResult, system, text_of, tool_message, user
-from limnos.kernel.model import CallDelta, Finish, Request, TextDelta, Usage
-from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
+from limnos.kernel.events import ApprovalAsked, CallFinished, CallProposed, StepFinished, TurnFinished
+from limnos.kernel.seams import Answer
 from limnos.providers.catalogue import DEFAULT, entry
 from limnos.providers.embedded import Embedded, Options
 from limnos.providers.weights import Weights
-from limnos.sdk.files import Files
 
 HERE = Path(__file__).parent
 TARGETS = {"choice_held": 90.0, "flow_held": 75.0}
 TIME = "2026-03-14T20:31:00.000Z"
 STEPS = 6
+REPLY_TOKENS = 512
 QUICK = 4
 SMALLEST = 80
 
 
-class FixedClock:
-    """The clock that the `now` tool reads."""
+class FixedClock(SystemClock):
+    """The machine's clock, but for the date and time."""
 
     def now(self) -> str:
         return TIME
-
-
-class NoStream:
-    """Takes the plan; nobody watches."""
-
-    def emit(self, event: object) -> object:
-        return event
 
 
 @dataclass
@@ -81,7 +73,6 @@ class Tried:
     case: Case
     choice: bool
     flow: bool
-    said: str
     path: list[str]
     seconds: float
     tokens: int
@@ -89,11 +80,11 @@ class Tried:
 
 @dataclass
 class Reply:
-    """One reply of the model."""
+    """The first reply: a call, or a text."""
 
     text: str = ""
-    calls: tuple[ToolCall, ...] = ()
-    usage: Usage = field(default_factory=lambda: Usage(0, 0))
+    tool: str = ""
+    arguments: Mapping[str, Any] | None = None
 
 
 def load(path: Path) -> tuple[dict[str, dict[str, str]], list[Case]]:
@@ -135,18 +126,13 @@ def chosen_well(case: Case, reply: Reply, cwd: Path) -> bool:
     """Whether the first reply is one of those that are right."""
     for option in case.first:
         if "answer" in option:
-            if not reply.calls and says(option["answer"], reply.text):
+            if not reply.tool and says(option["answer"], reply.text):
                 return True
-            continue
-        for call in reply.calls[:1]:
-            arguments = call.arguments
-            if call.name == option["tool"] and arguments is not None:
-                wanted = option["args"]
-                absent = [
-                    name for name, rule in wanted.items() if name not in arguments and "folder" not in rule
-                ]
-                if not absent and all(holds(rule, arguments.get(name), cwd) for name, rule in wanted.items()):
-                    return True
+        elif reply.tool == option["tool"] and reply.arguments is not None:
+            given, wanted = reply.arguments, option["args"]
+            absent = [name for name, rule in wanted.items() if name not in given and "folder" not in rule]
+            if not absent and all(holds(rule, given.get(name), cwd) for name, rule in wanted.items()):
+                return True
     return False
 
 
@@ -165,53 +151,28 @@ def ended_well(case: Case, answer: str, cwd: Path) -> bool:
 # ------------------------------------------------------------------------------------------ the runner
 
 
-def tools_for(cwd: Path) -> dict[str, Tool]:
-    """The real tools over `cwd`."""
-    files = Files(cwd)
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(cwd), "LC_ALL": "C.UTF-8"}
-    offered = [
-        *file_tools(files),
-        *search_tools(files),
-        *shell_tools(environment, 30),
-        clock_tool(FixedClock(), lambda: "UTC"),  # type: ignore[arg-type]
-        plan_tool(NoStream()),  # type: ignore[arg-type]
-    ]
-    return {tool.name: tool for tool in offered}
-
-
-async def ask(model: Embedded, messages: Sequence[Message], tools: Mapping[str, Tool]) -> Reply:
-    """One reply."""
-    request = Request(tuple(messages), tuple(tool.spec(name) for name, tool in tools.items()), max_tokens=512)
-    reply = Reply()
-    async for delta in model.stream(request):
-        match delta:
-            case TextDelta(text):
-                reply.text += text
-            case Usage():
-                reply.usage = delta
-            case Finish(calls=calls):
-                reply.calls = calls
-            case CallDelta() | _:
-                pass
-    return reply
-
-
-async def perform(call: ToolCall, tools: Mapping[str, Tool], cwd: Path) -> ToolResult:
-    """Run one call; whatever is wrong becomes a result."""
-    tool = tools.get(call.name)
-    if tool is None or call.arguments is None:
-        failure = ToolFailure("invalid_arguments", call.parse_error or f"there is no tool {call.name}")
-        return ToolResult(call.id, "failed", error=failure.error)
-    try:
-        output = await tool.execute(
-            call.arguments, ToolContext(call.id, str(cwd), lambda _text, _share=None: None)
-        )
-    except ToolFailure as failure:
-        output = Output("", error=failure.error)
-    except (KeyError, TypeError, ValueError) as error:
-        output = Output("", error=ToolFailure("invalid_arguments", repr(error)).error)
-    outcome = "failed" if output.error else "done"
-    return ToolResult(call.id, outcome, (Text(output.text),) if output.text else (), output.error)
+async def run_case(model: Embedded, case: Case, files: Mapping[str, str], *, whole: bool) -> Tried:
+    """One request through the real agent, in a folder of its own; every question is answered with yes."""
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="b11-") as folder:
+        cwd = laid_out(files, f"{folder}/work")
+        variables = {
+            "HOME": folder,
+            "PATH": os.environ.get("PATH", os.defpath),
+            "TZ": "UTC",
+            "LC_ALL": "C.UTF-8",
+        }
+        base = home(read_environment(variables))._replace(clock=FixedClock())
+        settings = Settings(steps=STEPS, reply_tokens=REPLY_TOKENS)
+        opening = Opening(base.files.new_path("sbench"), "sbench", str(cwd))
+        runner = open_session(base, settings, model, opening)
+        try:
+            reply, path, answer, tokens = await follow(runner, case, whole=whole)
+        finally:
+            await runner.close()
+        choice = chosen_well(case, reply, cwd)
+        flow = whole and ended_well(case, answer, cwd)
+    return Tried(case, choice, flow, path, time.monotonic() - started, tokens)
 
 
 def laid_out(files: Mapping[str, str], folder: str) -> Path:
@@ -223,36 +184,36 @@ def laid_out(files: Mapping[str, str], folder: str) -> Path:
     return cwd
 
 
-async def run_case(model: Embedded, case: Case, files: Mapping[str, str], *, whole: bool) -> Tried:
-    """One request in a folder of its own."""
-    started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="b11-") as folder:
-        cwd = laid_out(files, folder)
-        tools = tools_for(cwd)
-        messages = [system(system_prompt(HostFacts("Linux x86_64", "bash", str(cwd), ()))), user(case.ask)]
-        reply = await ask(model, messages, tools)
-        choice = chosen_well(case, reply, cwd)
-        path, tokens = [], reply.usage.completion_tokens
-        for _ in range(STEPS if whole else 0):
-            path.append(_line(reply))
-            if not reply.calls:
+async def follow(runner: Runner, case: Case, *, whole: bool) -> tuple[Reply, list[str], str, int]:
+    """The first reply, what happened in one line each, the final answer, and the tokens said."""
+    first: Reply | None = None
+    path: list[str] = []
+    answer, tokens = "", 0
+    runner.submit(Input(case.ask, case.id, "bench", "owner"))
+    async for event in runner.events(0):
+        match event:
+            case CallProposed():
+                first = first or Reply(tool=event.tool, arguments=event.arguments)
+                path.append(f"{event.tool} {json.dumps(event.arguments, ensure_ascii=False)}")
+                if not whole:
+                    break
+            case ApprovalAsked():
+                runner.answer(event.approval, Answer("once"))
+            case CallFinished():
+                path.append(event.text[:200])
+            case StepFinished():
+                tokens += event.tokens
+                if not event.calls:
+                    first = first or Reply(text=event.text)
+                    answer = event.text
+                    path.append(f"answer: {event.text}")
+            case TurnFinished():
+                if event.reason != "done":
+                    path.append(f"turn ended: {event.reason}, {event.message}")
                 break
-            messages.append(Message("assistant", calls=reply.calls))
-            messages += [tool_message(await perform(call, tools, cwd)) for call in reply.calls]
-            path.append(text_of(messages[-1].result.parts)[:200] if messages[-1].result else "")
-            reply = await ask(model, messages, tools)
-            tokens += reply.usage.completion_tokens
-        answer = "" if reply.calls else reply.text
-        flow = whole and ended_well(case, answer, cwd)
-    said = path[0] if path else _line(reply)
-    return Tried(case, choice, flow, said, path, time.monotonic() - started, tokens)
-
-
-def _line(reply: Reply) -> str:
-    if reply.calls:
-        call = reply.calls[0]
-        return f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}"
-    return f"answer: {reply.text}"
+            case _:
+                continue
+    return first or Reply(), path, answer, tokens
 
 
 # ------------------------------------------------------------------------------------------ the report
@@ -270,12 +231,12 @@ def report(tried: Sequence[Tried], *, whole: bool, verbose: bool) -> dict[str, f
     for one in tried:
         groups[one.case.set].append(one)
         groups[f"{one.case.set}_{one.case.lang}"].append(one)
-        if verbose and not (one.choice and (one.flow or not whole)):
+        if verbose and one.case.set != "held" and not (one.choice and (one.flow or not whole)):
             print(
                 f"  {one.case.id} {'' if one.choice else 'CHOICE '}{'' if one.flow or not whole else 'FLOW'}"
             )
             print(f"    {one.case.ask}")
-            for step in one.path or [one.said]:
+            for step in one.path:
                 print(f"    > {step[:300]!r}")
     for name, members in sorted(groups.items()):
         figures[f"choice_{name}"] = share(members, "choice")
@@ -355,7 +316,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} requests of each half, no baseline")
     parser.add_argument("--no-baseline", action="store_true")
     parser.add_argument("--first-only", action="store_true", help="first replies only")
-    parser.add_argument("--verbose", action="store_true", help="print what went wrong")
+    parser.add_argument("--verbose", action="store_true", help="print what went wrong in dev")
     options = parser.parse_args()
     try:
         result = asyncio.run(measure(options))
