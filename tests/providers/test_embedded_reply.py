@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from limnos.kernel.messages import ToolCall
 from limnos.kernel.model import CallDelta, Finish, FinishReason, TextDelta
-from limnos.providers.embedded_reply import ReplyDecoder
+from limnos.providers.embedded_reply import ReplyDecoder, goes_round
 
 
 def decode(pieces: list[str], reason: FinishReason = "stop") -> tuple[str, str, Finish]:
@@ -117,3 +117,22 @@ def test_without_the_grammar_a_call_is_still_found(raw: str, text: str, name: st
 def test_anything_at_all_ends_in_exactly_one_finish(raw: str) -> None:
     for reason in ("stop", "length", "incomplete"):
         assert isinstance(decode(list(raw), reason)[2], Finish)
+
+
+@pytest.mark.parametrize(
+    ("text", "round_"),
+    [
+        ("And then the fish swam on. " * 8, True),
+        ("Once: " + "\\n- another item of the list" * 9, True),
+        ("And then the fish swam on. " * 7, False),
+        ("-" * 4000, False),
+        ("| --- | --- | --- | --- |" * 20, False),
+        ("".join(f"line {n} of the file\\n" for n in range(200)), False),
+        ("", False),
+    ],
+)
+def test_a_reply_that_only_repeats_itself_is_noticed(text: str, round_: bool) -> None:
+    assert goes_round(text) == round_
+    decoder = ReplyDecoder(lambda: "c")
+    decoder.feed('{"answer": "' + text)
+    assert decoder.goes_round == round_

@@ -118,6 +118,9 @@ class Embedded:
                     for delta in _said(decoder, frame):
                         begun = True
                         yield delta
+                    if decoder.goes_round:
+                        yield decoder.finish("length", "it only repeated itself and was stopped")[1]
+                        return
         except ModelUnavailableError as error:
             if not begun:
                 raise

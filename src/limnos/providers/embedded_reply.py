@@ -17,6 +17,20 @@ _UNIT = re.compile(rf"[^\"\\]+|{_HIGH}{_LOW}|\\u[0-9a-fA-F]{{4}}|\\[^u]", re.DOT
 _UNFINISHED = re.compile(rf"(?:{_HIGH})?\\(?:u[0-9a-fA-F]{{0,3}})?\Z|{_HIGH}\Z")
 
 
+LOOP_TIMES = 8
+_LOOP_CHARACTERS = range(20, 201)
+_LOOP_DISTINCT = 5
+
+
+def goes_round(text: str) -> bool:
+    """Whether `text` ends in the same 20 to 200 characters eight times: a small model goes on for ever."""
+    return any(
+        text.endswith(text[-size:] * LOOP_TIMES) and len(set(text[-size:])) >= _LOOP_DISTINCT
+        for size in _LOOP_CHARACTERS
+        if len(text) >= size * LOOP_TIMES
+    )
+
+
 class JsonText:
     """The characters of a JSON string, from its opening quote on, however its source is cut into pieces."""
 
@@ -80,6 +94,11 @@ class ReplyDecoder:
         self._new_call_id = new_call_id
         self._raw = ""
         self._form: _Answer | _Call | None = None
+
+    @property
+    def goes_round(self) -> bool:
+        """Whether the reply only repeats itself."""
+        return goes_round(self._raw)
 
     def feed(self, piece: str) -> TextDelta | CallDelta | None:
         """What `piece` adds to the answer or to the call, if anything can be shown yet."""
