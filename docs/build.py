@@ -31,6 +31,7 @@ def events_page() -> str:
         "| `session` | str | id of the session |",
         "| `turn`, `step` | int | from 1; 0 outside of any |",
         "| `type` | str | one of those below |",
+        "| `sum` | str | on disk only: a checksum of the rest of the line, to notice a byte that changed |",
         "",
         "The last event of a turn is always `turn_finished`. Its `exit` is the exit status of `limnos run`:",
         ", ".join(f"{reason} {code}" for reason, code in EXIT_CODES.items()) + ".",

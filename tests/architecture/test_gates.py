@@ -19,6 +19,7 @@ COMMANDS = "limnos.frontends.cli.commands."
 # The borders where any fault of foreign code becomes data.
 BROAD_CATCHES = {
     "limnos.kernel.calls": "the border to tools",
+    "limnos.kernel.tools": "the border to tools: their previews",
     "limnos.kernel.stages": "the border to stage handlers",
     "limnos.frontends.cli.main": "the border to the person: a fault becomes two lines and a log",
 }

@@ -7,13 +7,15 @@ import pytest
 
 from limnos.context.window import WindowSettings
 from limnos.kernel.approvals import GateSettings
-from limnos.kernel.events import InputInjected, TextDelta
+from limnos.kernel.errors import StorageError
+from limnos.kernel.events import Event, InputInjected, TextDelta, Warned
 from limnos.kernel.limits import WRAP_UP, Caps
 from limnos.kernel.messages import Arguments, ToolCall, text_of
 from limnos.kernel.seams import Answer, Principal
-from limnos.kernel.tools import Output, Tool, ToolContext
+from limnos.kernel.stream import EventStream
+from limnos.kernel.tools import Output, Preview, Tool, ToolContext
 from limnos.providers.scripted import Scripted
-from limnos.testing.doubles import ListedAnswers
+from limnos.testing.doubles import ListedAnswers, MemoryLog
 from tests.kernel.turns import Ran, Setting, call, echo_tool, step
 
 
@@ -421,3 +423,71 @@ def test_a_long_session_still_renders_whole_steps_within_its_budget(tokens: int)
         results = [message.result.call_id for message in request.messages if message.result]
         assert calls == results
     assert any("left this window" in text_of(message.parts) for message in model.requests[-1].messages)
+
+
+def test_a_preview_that_breaks_is_said_and_the_question_still_asked() -> None:
+    def broken(arguments: Arguments) -> Preview:
+        raise ZeroDivisionError
+
+    ran = Ran()
+    approver = ListedAnswers(Answer("no"))
+    setting = Setting(
+        Scripted([step("", call("write")), step("ok")]),
+        [echo_tool(ran, "write", needs_approval=True, preview=broken)],
+        approver,
+    )
+
+    setting.run()
+
+    assert "cannot be shown: ZeroDivisionError" in approver.asked[0].reasons[0]
+
+
+def test_always_without_a_rule_is_a_no_and_written_as_one() -> None:
+    ran = Ran()
+    setting = Setting(
+        Scripted([step("", call("write")), step("ok")]),
+        [echo_tool(ran, "write", needs_approval=True)],
+        ListedAnswers(Answer("always")),
+    )
+
+    setting.run()
+
+    assert ran.order == []
+    assert setting.events("approval_answered")[0].answer == "no"
+
+
+def test_when_the_log_cannot_be_written_no_neighbour_goes_on_unrecorded() -> None:
+    setting = Setting(Scripted([step("", call("full", "1"), call("slow", "2"))]))
+    ended: list[str] = []
+
+    async def fill(arguments: Arguments, context: ToolContext) -> Output:
+        setting.log.append = _refuse  # type: ignore[method-assign]
+        return Output("")
+
+    async def slow(arguments: Arguments, context: ToolContext) -> Output:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("slow")
+        return Output("")
+
+    for name, act in (("full", fill), ("slow", slow)):
+        setting.registry.register(Tool(name, name, {"type": "object"}, act, parallel_safe=True))
+
+    with pytest.raises(StorageError):
+        setting.run()
+    assert ended == ["slow"]
+
+
+def _refuse(event: Event, *, durable: bool = False) -> None:
+    raise StorageError("the disk is full", "free some space")
+
+
+def test_numbers_that_somebody_may_have_seen_are_not_given_again_after_a_crash() -> None:
+    setting = Setting(Scripted([]))
+    setting.turn()
+    last = setting.log.events[-1].seq
+
+    reopened = EventStream("s1", MemoryLog(), setting.clock, setting.conversation)
+
+    assert reopened.emit(Warned(code="x", text="y")).seq > last + 1000

@@ -12,7 +12,7 @@ from limnos.kernel.events import ApprovalAnswered, ApprovalAsked
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import Answer, Approver, Folder, Ids, Invalid, Principal, Question, Rule, Valid
 from limnos.kernel.stream import EventStream
-from limnos.kernel.tools import Preview, Tool
+from limnos.kernel.tools import Preview, Tool, preview_of
 
 Mode: TypeAlias = Literal["ask", "auto", "yolo"]
 MAX_QUESTIONS = 10  # a turn; security.md rule 14
@@ -120,7 +120,7 @@ class Gate:
         if self._asked >= MAX_QUESTIONS:
             return _refuse(f"{MAX_QUESTIONS} questions were asked in this turn", "answer with what you have")
         self._asked += 1
-        preview = proposal.tool.preview(proposal.arguments) if proposal.tool.preview else Preview()
+        preview = preview_of(proposal.tool, proposal.arguments)
         question = self._question(proposal, preview)
         self._stream.emit(_asked(question), durable=True)
         began = self._stream.clock.monotonic()
@@ -157,6 +157,8 @@ class Gate:
             return Answer(
                 "no", f"{answer.principal} may not answer", principal=answer.principal, source=answer.source
             )
+        if answer.verdict == "always" and question.rule is None:
+            return answer._replace(verdict="no", reason="there is no rule that could be stored for this call")
         return answer
 
     def _settle(self, proposal: Proposal, question: Question, answer: Answer) -> Decision:

@@ -94,12 +94,21 @@ class Calls:
         for together, group in groupby(ready, key=lambda one: one.tool.parallel_safe and not one.tool.serial):
             batch = list(group)
             if together:
-                finished = await asyncio.gather(*(self._execute(one, turn) for one in batch))
-                results.update({result.call_id: result for result in finished})
+                results.update(await self._together(batch, turn))
             else:
                 for one in batch:
                     results[one.call.id] = await self._execute(one, turn)
         return [results[call.id] for call in calls]
+
+    async def _together(self, batch: Sequence[_Ready], turn: TurnState) -> dict[str, ToolResult]:
+        """Run calls side by side. When the log cannot be written any more, none goes on unrecorded."""
+        tasks = [asyncio.ensure_future(self._execute(one, turn)) for one in batch]
+        try:
+            return {result.call_id: result for result in await asyncio.gather(*tasks)}
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def settle(self, call: ToolCall, outcome: Outcome, error: ToolError) -> ToolResult:
         """Close a call without running it."""

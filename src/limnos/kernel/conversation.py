@@ -16,6 +16,7 @@ from limnos.kernel.events import (
     InputInjected,
     PlanUpdated,
     ReplyFinished,
+    SessionChanged,
     StepFinished,
     TurnFinished,
     TurnStarted,
@@ -118,6 +119,13 @@ class Conversation:
                 self._current_step(event).results[event.call] = result_of(event)
             case StepFinished():
                 self._finish_step(event)
+            case _:
+                self._note(event)
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case SessionChanged() if event.title is not None:
+                self.title = event.title
             case PlanUpdated():
                 self.plan = event.items
             case TurnFinished():

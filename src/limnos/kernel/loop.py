@@ -56,7 +56,8 @@ class Loop:
             turn.meter.check()
             turn.cancel.raise_if_requested()
             while turn.inbox:
-                self._stream.emit(turn.inbox.pop(0), durable=True)
+                self._stream.emit(turn.inbox[0], durable=True)
+                del turn.inbox[0]
             self._stream.step = turn.meter.steps = turn.meter.steps + 1
             reply = await ask(self._parts, turn)
             if isinstance(reply, str):

@@ -9,6 +9,9 @@ from limnos.kernel.seams import Clock, EventLog, Listener
 E = TypeVar("E", bound=Event)
 
 
+UNSEEN = 10_000
+
+
 class EventStream:
     """The events of one session: stamped, written, folded into the conversation, then told."""
 
@@ -19,7 +22,8 @@ class EventStream:
         self.turn = conversation.turn
         self.step = conversation.step
         self._log = log
-        self._seq = conversation.last_seq
+        # after a crash in mid-turn somebody may have seen numbers of events that are not on the disk
+        self._seq = conversation.last_seq + (UNSEEN if conversation.turn_open else 0)
         self._listeners: list[Listener] = []
 
     def emit(self, event: E, *, durable: bool = False) -> E:

@@ -98,3 +98,15 @@ class Tool(NamedTuple):
     def asks(self, arguments: Arguments) -> bool:
         """Whether these arguments need an approval when no rule decides."""
         return self.needs_approval(arguments) if callable(self.needs_approval) else self.needs_approval
+
+
+def preview_of(tool: Tool, arguments: Arguments) -> Preview:
+    """What a call would do, for the question; a preview that breaks says so and stops nothing."""
+    if tool.preview is None:
+        return Preview()
+    try:
+        return tool.preview(arguments)
+    except ToolFailure as failure:
+        return Preview(failure.error.detail, ("this would fail",))
+    except Exception as error:  # noqa: BLE001 - the border to tools, as for the call itself
+        return Preview("", (f"what it would change cannot be shown: {type(error).__name__}",))
