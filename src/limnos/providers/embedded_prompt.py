@@ -7,10 +7,8 @@ tools, the same lines inside the system text 10, the model's own tool template 2
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
-from typing import Any, cast
-
-import msgspec
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 from limnos.kernel.messages import Message, ToolCall, result_text, text_of
 from limnos.kernel.model import Request, ToolSpec
@@ -28,14 +26,14 @@ _BYTES_PER_TOKEN = 3.6
 _END = "<|im_end|>\n"
 
 
-class Rule(msgspec.Struct, frozen=True):
+class Rule(NamedTuple):
     """A line on how to choose; it is said when all of its `tools` are offered."""
 
     text: str
     tools: list[str]
 
 
-class Pair(msgspec.Struct, frozen=True):
+class Pair(NamedTuple):
     """An example, as turns:
     `[user, text]`, `[call, tool, args]`, `[result, tool, text]`, `[answer, text]`.
     """
@@ -48,7 +46,7 @@ class Pair(msgspec.Struct, frozen=True):
         return {turn[1] for turn in self.turns if turn[0] == "call"}
 
 
-class Texts(msgspec.Struct, frozen=True):
+class Texts(NamedTuple):
     """The fixed texts, as `embedded_prompt.json` holds them."""
 
     intro: str
@@ -61,9 +59,10 @@ class Texts(msgspec.Struct, frozen=True):
 @cache
 def texts() -> Texts:
     """The shipped texts."""
-    return msgspec.json.decode(
-        files("limnos.providers").joinpath("embedded_prompt.json").read_bytes(), type=Texts
-    )
+    data = json.loads(Path(__file__).with_name("embedded_prompt.json").read_bytes())
+    rules = [Rule(**rule) for rule in data.pop("rules")]
+    pairs = [Pair(**pair) for pair in data.pop("pairs")]
+    return Texts(rules=rules, pairs=pairs, **data)
 
 
 def prefix(tools: Sequence[ToolSpec]) -> str:

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Generator
@@ -11,18 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import msgspec
-
 from limnos.kernel.errors import StorageError
 
 _CHUNK = 1 << 20
 _SPARE = 64 << 20
-
-
-class _Record(msgspec.Struct, frozen=True):
-    source: str
-    sha256: str
-    sizes: list[int]
 
 
 class Partial:
@@ -79,7 +72,8 @@ class Partial:
             os.fsync(self._file.fileno())
             self._sizes.append(self.size - sum(self._sizes))
             fresh = self._record.with_suffix(".new")
-            fresh.write_bytes(msgspec.json.encode(_Record(self._source, self._pinned, self._sizes)))
+            record = {"source": self._source, "sha256": self._pinned, "sizes": self._sizes}
+            fresh.write_text(json.dumps(record), encoding="utf-8")
             os.replace(fresh, self._record)
 
     def restart(self) -> None:
@@ -96,11 +90,12 @@ class Partial:
 
     def _recorded(self) -> list[int]:
         try:
-            record = msgspec.json.decode(self._record.read_bytes(), type=_Record)
-        except (OSError, msgspec.DecodeError):
+            record = json.loads(self._record.read_bytes())
+            known = (record["source"], record["sha256"]) == (self._source, self._pinned)
+            sizes = [int(size) for size in record["sizes"]]
+        except (OSError, ValueError, KeyError, TypeError):
             return []
-        sound = record.source == self._source and record.sha256 == self._pinned
-        return record.sizes if sound and all(size > 0 for size in record.sizes) else []
+        return sizes if known and all(size > 0 for size in sizes) else []
 
     def _rehash(self, size: int) -> None:
         """Go to the end of the first `size` bytes; if fewer are there, to the beginning."""

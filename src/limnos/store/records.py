@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, cast
 
-import msgspec
-
 from limnos.kernel.arguments import ParseFailure, parse_json
 
 _NULS = re.compile(rb"\x00+")
 _HEAD = re.compile(rb'\{"v":')
 _SUM = re.compile(rb',"sum":"([^"]*)"\}$')
-_ENCODER = msgspec.json.Encoder()
+_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 
 @dataclass(slots=True)
@@ -105,11 +103,7 @@ def encode_record(record: dict[str, Any]) -> bytes:
     Its last field `sum` is the beginning of the SHA-256 of the line without it: a byte that changes on the
     disk inside a text leaves a valid record, and nothing else would tell. A line without `sum` is fine.
     """
-    try:
-        line = _ENCODER.encode(record)
-    except UnicodeEncodeError:
-        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-        line = text.encode("utf-8", "replace")
+    line = _ENCODER.encode(record).encode("utf-8", "replace")
     return b'%b,"sum":"%b"}\n' % (line[:-1], _digest(line))
 
 

@@ -1,0 +1,53 @@
+"""A model behind an OpenAI-compatible server, from `[providers.NAME]`."""
+
+from limnos.agent.models import Sources
+from limnos.agent.settings import Environment
+from limnos.kernel.errors import SettingsError
+from limnos.kernel.model import Model
+from limnos.providers.openai_compatible import OpenAICompatible, Surroundings
+from limnos.providers.routes import Route, Secret
+from limnos.store.secrets import Secrets
+
+
+def make(name: str, sources: Sources) -> Model:
+    """The model of `PROVIDER/MODEL`."""
+    provider, _, model = name.partition("/")
+    route = route_of(provider, model, sources)
+    around = Surroundings(sources.clock, sources.buckets.of(route.api_key, route.base_url), load=sources.load)
+    return OpenAICompatible(route, around)
+
+
+def route_of(provider: str, model: str, sources: Sources) -> Route:
+    """The route that `[providers.NAME]` describes; `model` overrides the table's."""
+    table = dict(sources.settings.providers[provider])
+    chosen = model or str(table.pop("model", ""))
+    table.pop("model", None)
+    if not chosen:
+        raise SettingsError(
+            f"providers.{provider} names no model", f"limnos config set providers.{provider}.model NAME"
+        )
+    table["api_key"] = key_of(str(table.get("api_key", "")), sources.environment)
+    for name in ("timeout_s", "connect_timeout_s"):
+        if name in table:
+            table[name] = float(table[name])
+    return Route(name=provider, model=chosen, **table)
+
+
+def key_of(where: str, environment: Environment) -> Secret:
+    """The key that `env:NAME` or `secret:NAME` stands for; nothing for the empty text."""
+    kind, _, name = where.partition(":")
+    if not where:
+        return Secret()
+    if kind == "env":
+        value = environment.text(name)
+        if not value:
+            raise SettingsError(
+                f"the variable {name} is not set or empty", f"export {name}=..., or limnos secrets set"
+            )
+        return Secret(value, name)
+    if kind == "secret":
+        value = Secrets(environment.home).get(name) or ""
+        if not value:
+            raise SettingsError(f"no secret is called {name}", f"limnos secrets set {name}")
+        return Secret(value, f"secret {name}")
+    raise SettingsError("a key stands in the settings in plain text", "write env:NAME or secret:NAME instead")
