@@ -5,7 +5,6 @@ import base64
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from limnos.kernel.messages import ToolCall, user
@@ -13,26 +12,11 @@ from limnos.kernel.model import Finish, ReasoningDelta, Request, TextDelta, Tool
 from limnos.providers.openai_compatible import OpenAICompatible, Surroundings
 from limnos.providers.routes import Route
 from limnos.testing.case_kinds.same import same_json
+from limnos.testing.doubles import FixedClock
 from limnos.testing.model_server import Answer, Ending, ModelServer
 
 _ENDINGS: dict[str, Ending] = {"done": "done", "eof": "done", "reset": "reset"}
 _SCHEMA = {"type": "object"}
-
-
-class _StillClock:
-    """A clock that never waits."""
-
-    def now(self) -> str:
-        return self.later(0)
-
-    def later(self, seconds: float) -> str:
-        return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
-
-    def monotonic(self) -> float:
-        return 0.0
-
-    async def sleep(self, seconds: float) -> None:
-        del seconds
 
 
 @dataclass(slots=True)
@@ -56,7 +40,7 @@ async def _check(case: dict[str, Any]) -> str | None:
     ends = _ENDINGS[case["ends"]]
     replies: dict[str, Heard] = {}
     async with ModelServer([Answer(frames, ends=ends) for frames in ways.values()]) as server:
-        model = OpenAICompatible(Route("case", server.url, "m"), Surroundings(_StillClock()))
+        model = OpenAICompatible(Route("case", server.url, "m"), Surroundings(FixedClock()))
         for way in ways:
             replies[way] = await _hear(model, Request((user("go"),), tools))
         await model.close()
