@@ -348,3 +348,15 @@ def test_doctor_fails_with_a_fix_when_the_model_is_missing(tmp_path: Path) -> No
     assert done.returncode == 1
     assert found["model"]["fix"] == "limnos model get qwen2.5-coder-1.5b"
     assert all(record["fix"] for record in found.values() if record["state"] in ("failed", "ask"))
+
+
+def test_a_server_that_does_not_answer_is_not_taken_into_use(tmp_path: Path) -> None:
+    limnos(tmp_path, "config", "set", "providers.x.base_url", "http://127.0.0.1:9")
+    limnos(tmp_path, "config", "set", "providers.x.model", "m")
+
+    done = limnos(tmp_path, "model", "use", "x/m")
+
+    assert done.returncode == 1
+    assert "127.0.0.1:9" in done.stderr
+    config = (tmp_path / "home" / "config.toml").read_text()
+    assert "x/m" not in config

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from limnos.agent.build import home, model_of
 from limnos.agent.settings import Settings, load
 from limnos.agent.settings_file import set_value
 from limnos.frontends.cli.cells import pad
@@ -14,10 +13,10 @@ from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import fetch, missing
 from limnos.frontends.cli.secret_input import ask_secret
 from limnos.frontends.cli.times import duration, memory, size
+from limnos.frontends.cli.trying import answer_seconds
 from limnos.kernel.errors import LimnosError, UsageError
-from limnos.kernel.model import Model
 from limnos.providers.catalogue import DEFAULT, Entry, catalogue
-from limnos.providers.discovery import Offer, Places, discover, round_trip
+from limnos.providers.discovery import Offer, Places, discover
 from limnos.store.secrets import Secrets
 
 _EMBEDDED = ((DEFAULT, "works offline after"), ("qwen2.5-coder-0.5b", "weaker"))
@@ -120,16 +119,9 @@ def _use(console: Console, provider: str, table: Mapping[str, str]) -> None:
         raise UsageError("a server needs an address that begins with http, and a model", "try again, or q")
     settings = load(console.environment)
     name = f"{provider}/{table['model']}"
-    tried = replace(settings, model=name, providers={**settings.providers, provider: table})
-    seconds = asyncio.run(_try(model_of(home(console.environment), tried)))
+    with_it = replace(settings, providers={**settings.providers, provider: table})
+    seconds = answer_seconds(console.environment, with_it, name)
     for key, value in table.items():
         set_value(console.environment, f"providers.{provider}.{key}", value)
     set_value(console.environment, "model", name)
     console.done(f"{one_line(name)} answered in {duration(seconds * 1000)}")
-
-
-async def _try(model: Model) -> float:
-    try:
-        return await round_trip(model)
-    finally:
-        await model.close()

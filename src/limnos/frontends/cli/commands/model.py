@@ -4,11 +4,14 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+from limnos.agent.models import SCRIPTED
 from limnos.agent.settings import load
 from limnos.agent.settings_file import set_value, unset_value
 from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import chosen_name, fetch, weights
 from limnos.frontends.cli.times import duration, size
+from limnos.frontends.cli.trying import answer_seconds
 from limnos.frontends.cli.words import Argument, Option
 from limnos.providers.catalogue import catalogue, entry
 
@@ -68,12 +71,15 @@ def get(
 
 
 def use(console: Console, name: _Name) -> None:
-    """Use a model from now on; PROVIDER/MODEL names one of a server."""
-    model = catalogue().get(name) if "/" in name or ":" in name else entry(name)
-    if model is not None:
-        weights(console.environment).ready(model)
+    """Use a model from now on; a server (PROVIDER/MODEL) is asked once first."""
+    told = ""
+    if "/" in name and name.removeprefix("embedded/") not in catalogue():
+        seconds = answer_seconds(console.environment, load(console.environment), name)
+        told = f", it answered in {duration(seconds * 1000)}"
+    elif not name.startswith(SCRIPTED):
+        weights(console.environment).ready(entry(name.removeprefix("embedded/")))
     set_value(console.environment, "model", name)
-    console.done(f"model is {name}", "limnos")
+    console.done(f"model is {one_line(name)}{told}", "limnos")
 
 
 def remove(console: Console, name: _Name) -> None:
