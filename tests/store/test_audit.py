@@ -191,6 +191,18 @@ def test_records_without_a_checksum_are_as_good_as_others(tmp_path: Path) -> Non
     assert not read_history(path).damaged
 
 
+def test_an_event_that_no_file_can_hold_is_an_error_and_the_next_one_stands(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    log = AuditLog(path)
+    with pytest.raises(StorageError) as caught:
+        log.append(CallFinished(seq=1, call="c", tool="t", outcome="done", text="", ms=float("nan")))  # pyright: ignore[reportArgumentType]
+    assert "call_finished" in caught.value.what
+    log.append(warned(2))
+    log.close()
+
+    assert [event.seq for event in read_history(path).events] == [2]
+
+
 def test_unknown_types_and_fields_are_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(

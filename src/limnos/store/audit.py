@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from limnos.kernel.errors import SessionInUseError, StorageError
 from limnos.kernel.events import Event, from_record, to_record
-from limnos.store.records import Loaded, encode_record, read_records
+from limnos.store.records import Loaded, RecordError, encode_record, read_records
 from limnos.store.whole import private_folder
 
 # A lister asks for the lock for an instant to see who works; that must not look like a second writer.
@@ -92,7 +92,7 @@ class AuditLog:
 
         When that fails nothing of the line stays: the next one stands alone. Raises StorageError.
         """
-        line = encode_record(to_record(event))
+        line = self._line(event)
         try:
             written = os.write(self._descriptor, line)
             while written < len(line):
@@ -104,6 +104,14 @@ class AuditLog:
                 os.ftruncate(self._descriptor, self._size)
             raise storage_error(self.path, error) from None
         self._size += len(line)
+
+    def _line(self, event: Event) -> bytes:
+        try:
+            return encode_record(to_record(event))
+        except RecordError as error:
+            raise StorageError(
+                f"the event {event.type} cannot be saved: {error}", "ask for less at once, then /continue"
+            ) from None
 
     def close(self) -> None:
         """Flush to the disk and give the lock back; may be called twice."""

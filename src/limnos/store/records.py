@@ -6,14 +6,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, cast
+from math import isfinite
+from typing import Any, NoReturn, cast
 
-from limnos.kernel.arguments import ParseFailure, parse_json
+# Far above what a model, a person or a tool may hand in at once, so that only damage is beyond them.
+MAX_LINE = 64_000_000
+MAX_DEPTH = 200
 
 _NULS = re.compile(rb"\x00+")
 _HEAD = re.compile(rb'\{"v":')
 _SUM = re.compile(rb',"sum":"([^"]*)"\}$')
-_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
+
+
+class RecordError(ValueError):
+    """A record that no file can hold: it could not be read back."""
 
 
 @dataclass(slots=True)
@@ -84,17 +93,20 @@ def _pieces(line: bytes) -> Iterator[bytes]:
 
 
 def parse_record(line: bytes) -> dict[str, Any] | None:
-    """The record of one line; None when it is none."""
-    try:
-        value = parse_json(line.decode("utf-8"))
-    except UnicodeDecodeError:
+    """The record of one line; None when it is none. Whatever `encode_record` writes is one."""
+    if len(line) > MAX_LINE:
         return None
-    if isinstance(value, ParseFailure) or not isinstance(value, dict):
+    try:
+        text = line.decode("utf-8")
+        value = None if _is_too_deep(text) else _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
         return None
     record = cast("dict[str, Any]", value)
     seq = record.get("seq")
     is_record = type(seq) is int and isinstance(record.get("type"), str) and "v" in record
-    return record if is_record else None
+    return _without_halves(record, text) if is_record else None
 
 
 def encode_record(record: dict[str, Any]) -> bytes:
@@ -102,9 +114,56 @@ def encode_record(record: dict[str, Any]) -> bytes:
 
     Its last field `sum` is the beginning of the SHA-256 of the line without it: a byte that changes on the
     disk inside a text leaves a valid record, and nothing else would tell. A line without `sum` is fine.
+    Raises RecordError for more than 64 MB or 200 levels and for what is no JSON.
     """
-    line = _ENCODER.encode(record).encode("utf-8", "replace")
-    return b'%b,"sum":"%b"}\n' % (line[:-1], _digest(line))
+    try:
+        text = _ENCODER.encode(record)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise RecordError(f"it is no plain JSON: {error}") from None
+    if _is_too_deep(text):
+        raise RecordError(f"it has more than {MAX_DEPTH} levels")
+    line = text.encode("utf-8", "replace")
+    whole = b'%b,"sum":"%b"}\n' % (line[:-1], _digest(line))
+    if len(whole) - 1 > MAX_LINE:
+        raise RecordError(f"it has {len(whole)} bytes, more than {MAX_LINE}")
+    return whole
+
+
+def _is_too_deep(text: str) -> bool:
+    """Whether brackets outside strings nest deeper than `MAX_DEPTH`; linear, without recursion."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(text):
+        found = match.group()
+        if found in "[{":
+            depth += 1
+        elif found in "]}":
+            depth -= 1
+        if depth > MAX_DEPTH:
+            return True
+    return False
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _number(digits: str) -> float:
+    value = float(digits)
+    if not isfinite(value):
+        raise ValueError(f"{digits[:20]} is too large for a double")
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_number)
+
+
+def _without_halves(record: dict[str, Any], text: str) -> dict[str, Any]:
+    """Escaped halves of characters, which another program may have written, become question marks."""
+    if not _HALF.search(text):
+        return record
+    return _DECODER.decode(_ENCODER.encode(record).encode("utf-8", "replace").decode())
 
 
 def _is_as_written(line: bytes) -> bool:
