@@ -8,7 +8,7 @@ import pytest
 from limnos.context.window import WindowSettings
 from limnos.kernel.approvals import GateSettings
 from limnos.kernel.errors import StorageError
-from limnos.kernel.events import Event, InputInjected, TextDelta, Warned
+from limnos.kernel.events import Event, InputInjected, TextDelta, TurnFinished, Warned
 from limnos.kernel.limits import WRAP_UP, Caps
 from limnos.kernel.messages import Arguments, ToolCall, text_of
 from limnos.kernel.seams import Answer, Principal
@@ -319,20 +319,27 @@ def test_a_tool_that_ignores_its_cancellation_does_not_hold_the_turn() -> None:
     setting = Setting(Scripted([step("", call("deaf"))]))
     setting.cancel.grace_seconds = 0.01
 
+    release: list[asyncio.Event] = []
+
     async def deaf(arguments: Arguments, context: ToolContext) -> Output:
         setting.cancel.request("stopped")
-        release = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().call_later(0.2, release.set_result, None)
-        while not release.done():
+        release.append(asyncio.Event())
+        while not release[0].is_set():
             try:
-                await asyncio.shield(release)
+                await release[0].wait()
             except asyncio.CancelledError:
                 continue
         return Output("late")
 
+    async def whole() -> TurnFinished:
+        try:
+            return await asyncio.wait_for(setting.loop.run(setting.turn()), 5)
+        finally:
+            release[0].set()
+
     setting.registry.register(Tool("deaf", "does not listen", {"type": "object"}, deaf))
 
-    assert setting.run().reason == "stopped"
+    assert asyncio.run(whole()).reason == "stopped"
 
 
 def test_a_tool_that_breaks_is_a_result_and_not_an_exception() -> None:
@@ -491,3 +498,87 @@ def test_numbers_that_somebody_may_have_seen_are_not_given_again_after_a_crash()
     reopened = EventStream("s1", MemoryLog(), setting.clock, setting.conversation)
 
     assert reopened.emit(Warned(code="x", text="y")).seq > last + 1000
+
+
+def test_a_second_stop_skips_the_grace_time() -> None:
+    setting = Setting(Scripted([step("", call("deaf"))]))
+    setting.cancel.grace_seconds = 3600
+    release: list[asyncio.Event] = []
+
+    async def deaf(arguments: Arguments, context: ToolContext) -> Output:
+        setting.cancel.request("stopped")
+        asyncio.get_running_loop().call_soon(setting.cancel.request, "stopped")
+        release.append(asyncio.Event())
+        while not release[0].is_set():
+            try:
+                await release[0].wait()
+            except asyncio.CancelledError:
+                continue
+        return Output("late")
+
+    async def whole() -> TurnFinished:
+        try:
+            return await asyncio.wait_for(setting.loop.run(setting.turn()), 5)
+        finally:
+            release[0].set()
+
+    setting.registry.register(Tool("deaf", "does not listen", {"type": "object"}, deaf))
+
+    assert asyncio.run(whole()).reason == "stopped"
+
+
+def test_a_tool_that_cancels_itself_is_a_failure_and_not_a_stop() -> None:
+    async def odd(arguments: Arguments, context: ToolContext) -> Output:
+        raise asyncio.CancelledError
+
+    setting = Setting(
+        Scripted([step("", call("odd")), step("ok", expect=("cancelled from inside",))]),
+        [Tool("odd", "cancels itself", {"type": "object"}, odd)],
+    )
+
+    assert setting.run().reason == "done"
+
+
+def test_after_a_denial_new_input_gives_the_tools_back() -> None:
+    model = Scripted([step("", call("write")), step("I may not."), step("ok")])
+    setting = Setting(model, [echo_tool(Ran(), "write", needs_approval=True)])
+    turn = setting.turn()
+    said = InputInjected(input="then only look", source="t", principal="owner", client_id="x")
+    setting.stream.listen(
+        lambda event: (
+            turn.inbox.append(said)
+            if event.type == "text_delta" and not turn.inbox and model.unused == 1
+            else None
+        )
+    )
+
+    end = asyncio.run(setting.loop.run(turn))
+
+    assert end.reason == "done"
+    assert [bool(request.tools) for request in model.requests] == [True, False, True]
+
+
+def test_a_subject_that_breaks_asks_instead_of_ending_the_turn() -> None:
+    def broken(arguments: Arguments) -> str:
+        raise ZeroDivisionError
+
+    ran = Ran()
+    approver = ListedAnswers(Answer("once"))
+    setting = Setting(
+        Scripted([step("", call("look")), step("ok")]), [echo_tool(ran, "look", subject=broken)], approver
+    )
+
+    assert setting.run().reason == "done"
+    assert len(approver.asked) == 1
+
+
+def test_what_a_stopped_reply_used_still_counts() -> None:
+    setting = Setting(Scripted([step("several words that stream", delay=0.001)]))
+    setting.stream.listen(
+        lambda event: setting.cancel.request("stopped") if event.type == "text_delta" else None
+    )
+
+    end = setting.run()
+
+    assert end.reason == "stopped"
+    assert end.tokens > 0

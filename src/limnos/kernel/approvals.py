@@ -3,6 +3,7 @@
 Rules: deny beats ask beats allow. Without somebody to ask, what needs a yes is denied.
 """
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -12,10 +13,10 @@ from limnos.kernel.events import ApprovalAnswered, ApprovalAsked
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import Answer, Approver, Folder, Ids, Invalid, Principal, Question, Rule, Valid
 from limnos.kernel.stream import EventStream
-from limnos.kernel.tools import Preview, Tool, preview_of
+from limnos.kernel.tools import Preview, Tool, asks_of, preview_of, subject_of
 
 Mode: TypeAlias = Literal["ask", "auto", "yolo"]
-MAX_QUESTIONS = 10  # a turn; security.md rule 14
+MAX_QUESTIONS = 10  # a turn: more are answered without being read
 
 
 class Proposal(NamedTuple):
@@ -97,7 +98,9 @@ class Gate:
         return await self._ask(proposal)
 
     def _by_rules(self, tool: Tool, arguments: Arguments) -> str | None:
-        subject = tool.subject(arguments) if tool.subject else ""
+        subject = subject_of(tool, arguments)
+        if subject is None:
+            return "ask"
         effects = {
             rule.effect for rule in self.rules if rule.tool == tool.name and matches(rule.match, subject)
         }
@@ -108,7 +111,7 @@ class Gate:
     def _needs_yes(self, tool: Tool, arguments: Arguments) -> bool:
         if tool.always_asks:
             return True
-        if self.settings.mode == "yolo" or not tool.asks(arguments):
+        if self.settings.mode == "yolo" or not asks_of(tool, arguments):
             return False
         edits_pass = self.settings.mode == "auto" and self.settings.trusted_workspace
         return not (tool.edits_files and edits_pass)
@@ -120,7 +123,7 @@ class Gate:
         if self._asked >= MAX_QUESTIONS:
             return _refuse(f"{MAX_QUESTIONS} questions were asked in this turn", "answer with what you have")
         self._asked += 1
-        preview = preview_of(proposal.tool, proposal.arguments)
+        preview = await asyncio.to_thread(preview_of, proposal.tool, proposal.arguments)
         question = self._question(proposal, preview)
         self._stream.emit(_asked(question), durable=True)
         began = self._stream.clock.monotonic()
@@ -182,6 +185,8 @@ class Gate:
         checked = proposal.revalidate(answer.arguments or {})
         if isinstance(checked, Invalid):
             return _refuse(f"the person's arguments do not fit: {checked.detail}", checked.hint)
+        if self._by_rules(proposal.tool, checked.value) == "deny":
+            return _refuse("a rule denies what the person made of it", "do it another way")
         return Allowed(checked.value, approval_hash(proposal.tool.name, checked.value, proposal.folder))
 
 

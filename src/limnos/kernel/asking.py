@@ -1,12 +1,13 @@
 """Asking the model: the context rendered, looked at, paired, sent; and what happens when that fails."""
 
-from limnos.kernel.errors import ContextOverflowError, ModelError
+from limnos.kernel.cancel import Cancelled
+from limnos.kernel.errors import ContextOverflowError, DeniedError, ModelError
 from limnos.kernel.events import ContextChanged, Warned
 from limnos.kernel.messages import Message
 from limnos.kernel.model import Request
 from limnos.kernel.pairing import check_pairing
 from limnos.kernel.reply import Reply, collect
-from limnos.kernel.review import finish_step, note_stage, record_usage
+from limnos.kernel.review import GUARDED, finish_step, note_stage, record_usage
 from limnos.kernel.seams import Rendered
 from limnos.kernel.stages import ContextPayload
 from limnos.kernel.turn import Parts, Turn
@@ -19,7 +20,7 @@ async def ask(parts: Parts, turn: Turn) -> Reply | str:
     """The model's reply, or the text with which pre_action answers.
 
     A request that is too large for the provider is rendered smaller, twice a turn at most. Raises
-    errors.ModelError, errors.LimitError or cancel.Cancelled.
+    errors.ModelError, errors.LimitError, errors.DeniedError or cancel.Cancelled.
     """
     note = turn.meter.hint(turn.window_share)
     while True:
@@ -31,13 +32,18 @@ async def ask(parts: Parts, turn: Turn) -> Reply | str:
             parts.stream.emit(_changed(rendered))
         verdict = await parts.stages.run("pre_action", ContextPayload(rendered.messages))
         note_stage(parts.stream, "pre_action", verdict)
-        if verdict.denied is not None or verdict.answer is not None:
-            return verdict.answer or f"[{verdict.denied}]"
+        if verdict.denied is not None:
+            raise DeniedError(verdict.denied, GUARDED)
+        if verdict.answer is not None:
+            return verdict.answer
         assert isinstance(verdict.payload, ContextPayload)
         request = Request(_paired(parts, verdict.payload.messages), rendered.tools, parts.reply_tokens)
         turn.reply = reply = Reply(parts.model.name)
         try:
             await turn.cancel.guard(collect(parts.model, request, parts.stream, reply))
+        except Cancelled:
+            record_usage(parts, turn, reply, rendered)
+            raise
         except ContextOverflowError as error:
             turn.recoveries += 1
             if turn.recoveries > RECOVERIES:

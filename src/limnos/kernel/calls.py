@@ -18,6 +18,7 @@ from limnos.kernel.stages import CallPayload, Pipeline, ResultPayload, StageName
 from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
 
+GUARDED_EDIT = ToolError("refused", "a guard does not let the edited arguments pass", "do it another way")
 CANCELLED = ToolError(
     "failed", "the person stopped the turn before this call ended", "wait for what they say"
 )
@@ -147,6 +148,13 @@ class Calls:
                 tool, call.name, looked.value, ToolResult(call.id, "denied", error=decision.error)
             )
             return self.settle(call, "denied", decision.error)
+        if decision.arguments != looked.value:
+            again = await self._before(call, tool, Valid(dict(decision.arguments)))
+            if isinstance(again, ToolError) or again.value != decision.arguments:
+                edited = ToolError(
+                    "refused", "a guard does not let the edited arguments pass", "do it another way"
+                )
+                return self.settle(call, "denied", edited)
         return _Ready(call, tool, decision)
 
     def _validate(self, tool: Tool, call: ToolCall) -> Valid | ToolError:

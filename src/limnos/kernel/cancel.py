@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, Literal, TypeVar
 
+from limnos.kernel.errors import LimnosError
+
 T = TypeVar("T")
 StopReason = Literal["stopped", "terminated"]
 
@@ -12,23 +14,26 @@ class Cancelled(Exception):  # noqa: N818 - a decision of a person, not an error
     """The work was stopped on request."""
 
 
+class SelfCancelledError(LimnosError):
+    """The work cancelled itself, though nobody asked for it."""
+
+
 class Cancel:
-    """One turn's stop switch. `reason` is None until somebody stops it."""
+    """One turn's stop switch. `reason` is None until somebody stops it; grace is in seconds."""
 
     def __init__(self, grace_seconds: float = 5.0) -> None:
         self.reason: StopReason | None = None
         self.grace_seconds = grace_seconds
-        self._running: set[asyncio.Task[Any]] = set()
-        self._hard = asyncio.Event()
+        self._hard = False
+        self._waiting: set[asyncio.Future[None]] = set()
 
     def request(self, reason: StopReason) -> None:
         """Stop what runs. The second request skips the grace time."""
-        if self.reason is not None:
-            self._hard.set()
-            return
-        self.reason = reason
-        for task in tuple(self._running):
-            task.cancel()
+        self._hard = self.reason is not None
+        self.reason = self.reason or reason
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
 
     def raise_if_requested(self) -> None:
         """Raise `Cancelled` once a stop was requested."""
@@ -38,33 +43,39 @@ class Cancel:
     async def guard(self, work: Coroutine[Any, Any, T]) -> T:
         """Await `work`; on a stop give it the grace time to clean up, then raise `Cancelled`.
 
-        Work that ignores its cancellation is left behind after the grace time: the turn never hangs.
+        Work that ignores its cancellation is left behind after the grace time: the turn never hangs. What
+        ended before the stop was seen still counts. Raises SelfCancelledError for work that ended itself.
         """
         if self.reason is not None:
             work.close()
             raise Cancelled
         task = asyncio.ensure_future(work)
-        self._running.add(task)
         try:
-            return await asyncio.shield(task)
+            await self._until_requested(task, None)
         except asyncio.CancelledError:
-            if self.reason is None:
-                await self._abandon(task)
-                raise
-            await self._give_grace(task)
-            raise Cancelled from None
-        finally:
-            self._running.discard(task)
+            await self._leave(task)
+            raise
+        if not task.done():
+            await self._leave(task)
+            raise Cancelled
+        if task.cancelled():
+            raise SelfCancelledError("the work was cancelled from inside", "try it again")
+        return task.result()
 
-    async def _give_grace(self, task: "asyncio.Task[Any]") -> None:
-        hard = asyncio.ensure_future(self._hard.wait())
-        await asyncio.wait({task, hard}, timeout=self.grace_seconds, return_when=asyncio.FIRST_COMPLETED)
-        hard.cancel()
-        if task.done() and not task.cancelled():
-            task.exception()
-
-    async def _abandon(self, task: "asyncio.Task[Any]") -> None:
+    async def _leave(self, task: "asyncio.Task[Any]") -> None:
+        """Cancel `task` and wait for its end, at most the grace time, less when asked again."""
         task.cancel()
-        await asyncio.wait({task}, timeout=self.grace_seconds)
+        if not self._hard:
+            await self._until_requested(task, self.grace_seconds)
         if task.done() and not task.cancelled():
             task.exception()
+
+    async def _until_requested(self, task: "asyncio.Task[Any]", seconds: float | None) -> None:
+        """Wait until `task` has ended, somebody requests a stop, or `seconds` have passed."""
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(waiting)
+        try:
+            await asyncio.wait({task, waiting}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._waiting.discard(waiting)
+            waiting.cancel()

@@ -99,7 +99,7 @@ class SessionChanged(Event):
 class TurnStarted(Event):
     """An input was accepted. `source` is the front end, `principal` who speaks through it.
 
-    `client_id` is the sender's id of the message: a repeated id is answered once.
+    A repeated `client_id` is answered once. `attended`: somebody can answer; `trusted`: the folder is.
     """
 
     type: ClassVar[str] = "turn_started"
@@ -111,6 +111,8 @@ class TurnStarted(Event):
     persona: str
     model: str
     mode: str
+    attended: bool = True
+    trusted: bool = False
 
 
 class TurnResumed(Event):

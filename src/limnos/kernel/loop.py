@@ -6,9 +6,9 @@ from limnos.kernel.errors import LimitError, LimnosError, StorageError
 from limnos.kernel.events import ReplyFinished, TurnFinished
 from limnos.kernel.messages import ToolError
 from limnos.kernel.reply import Reply
-from limnos.kernel.review import finish_step, note_stage, review, warn_of_cut, with_unique_ids
+from limnos.kernel.review import GUARDED, finish_step, note_stage, review, warn_of_cut, with_unique_ids
 from limnos.kernel.stages import InputPayload, OutputPayload
-from limnos.kernel.turn import Ending, Parts, Turn, close
+from limnos.kernel.turn import Ending, Parts, Turn, close, ending_of
 
 CUT = ToolError(
     "invalid_arguments", "the reply was cut off, so this call was not run", "send it in smaller parts"
@@ -36,43 +36,50 @@ class Loop:
             ending = Ending(turn.cancel.reason or "stopped", f"stopped by you after step {turn.meter.steps}")
         except StorageError:
             raise
-        except LimitError as error:
-            ending = Ending("limit", error.what, error.fix)
         except LimnosError as error:
-            ending = Ending("failed", error.what, error.fix)
+            ending = ending_of(error)
         return close(self._stream, turn, ending)
 
     async def _hear(self, turn: Turn) -> Ending | None:
-        verdict = await self._parts.stages.run(
-            "on_input", InputPayload(turn.text, turn.source, turn.principal)
-        )
+        heard = InputPayload(turn.text, turn.source, turn.principal)
+        verdict = await self._parts.stages.run("on_input", heard)
         note_stage(self._stream, "on_input", verdict)
         if verdict.denied is not None:
-            return Ending("denied", verdict.denied, "change the input, or ask who set the guard")
+            return Ending("denied", verdict.denied, GUARDED)
         return None if verdict.answer is None else await self._answer(turn, verdict.answer)
 
     async def _steps(self, turn: Turn) -> Ending:
-        while True:
+        ending: Ending | None = None
+        while ending is None:
             turn.meter.check()
             turn.cancel.raise_if_requested()
-            while turn.inbox:
-                self._stream.emit(turn.inbox[0], durable=True)
-                del turn.inbox[0]
+            self._hear_injected(turn)
             self._stream.step = turn.meter.steps = turn.meter.steps + 1
-            reply = await ask(self._parts, turn)
-            if isinstance(reply, str):
-                return await self._answer(turn, reply)
-            if not reply.complete:
-                await retry(self._parts, turn, reply)
-            elif (answered := await review(self._parts, reply)) is not None:
-                return await self._answer(turn, answered)
-            elif reply.calls and not turn.last_chance:
-                await self._act(turn, reply)
-            elif turn.inbox:
-                finish_step(self._stream, reply)
-            else:
-                warn_of_cut(self._stream, reply, self._parts.reply_tokens)
-                return await self._answer(turn, reply.text, reply)
+            ending = await self._take(turn, await ask(self._parts, turn))
+        return ending
+
+    def _hear_injected(self, turn: Turn) -> None:
+        while turn.inbox:
+            self._stream.emit(turn.inbox[0], durable=True)
+            del turn.inbox[0]
+            turn.last_chance = False
+
+    async def _take(self, turn: Turn, reply: Reply | str) -> Ending | None:
+        if isinstance(reply, str):
+            return await self._answer(turn, reply)
+        if not reply.complete:
+            return await retry(self._parts, turn, reply)
+        turn.broken = 0
+        answered = await review(self._parts, reply)
+        if answered is not None:
+            return await self._answer(turn, answered)
+        if reply.calls and not turn.last_chance:
+            return await self._act(turn, reply)
+        reply.calls = ()
+        if turn.inbox:
+            return finish_step(self._stream, reply)
+        warn_of_cut(self._stream, reply, self._parts.reply_tokens)
+        return await self._answer(turn, reply.text, reply)
 
     async def _act(self, turn: Turn, reply: Reply) -> None:
         calls = self._parts.calls
@@ -88,9 +95,7 @@ class Loop:
         turn.reply = None
         turn.cancel.raise_if_requested()
         if turn.state.repeats.stuck:
-            raise LimitError(
-                f"stopped: {turn.state.repeats.stuck}", "say it differently, or use another model"
-            )
+            raise LimitError(turn.state.repeats.stuck, "say it differently, or use another model")
         turn.last_chance = all(result.outcome == "denied" for result in results)
 
     async def _answer(self, turn: Turn, text: str, reply: Reply | None = None) -> Ending:

@@ -66,7 +66,7 @@ def wire_name(name: str, taken: Callable[[str], bool]) -> str:
     A name that is fine stays. Foreign ones lose what is not allowed, and get a hash of the original when
     something was lost or the result is taken.
     """
-    if WIRE_NAME.match(name):
+    if WIRE_NAME.fullmatch(name):
         return name
     stem = re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[:55] or "tool"
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()

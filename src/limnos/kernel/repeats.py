@@ -46,7 +46,9 @@ class Repeats:
         key = f"{_key(name, arguments)} {result.error.reason} {result.error.detail}"
         self._failures[key] += 1
         if self._failures[key] >= SAME_FAILURES:
-            self.stuck = f"{name} failed {SAME_FAILURES} times in the same way: {result.error.detail}"
+            self.stuck = (
+                f"stopped: {name} failed {SAME_FAILURES} times in the same way: {result.error.detail}"
+            )
 
 
 def _key(name: str, arguments: Arguments) -> str:

@@ -42,10 +42,10 @@ async def collect(model: Model, request: Request, stream: EventStream, reply: Re
     deltas = model.stream(request)
     try:
         async for delta in deltas:
+            reply.model = model.name
             _take(delta, stream, reply)
     finally:
         await _close(deltas)
-        reply.model = model.name
 
 
 def _take(delta: Delta, stream: EventStream, reply: Reply) -> None:

@@ -1,5 +1,6 @@
 """What surrounds a reply: its usage, the warnings it deserves, and the stages that look at it."""
 
+from limnos.kernel.errors import DeniedError
 from limnos.kernel.events import StageNote, StepFinished, UsageRecorded, Warned
 from limnos.kernel.messages import ToolCall
 from limnos.kernel.model import Finish, Usage
@@ -12,6 +13,7 @@ from limnos.kernel.turn import Parts, Turn
 # Encodings differ: the same text has up to 40 % fewer tokens in another one (Chinese, code).
 TRUNCATED_SHARE = 0.6
 LEAST_MISSING = 500
+GUARDED = "change the input, or ask who set the guard"
 
 
 def note_stage(stream: EventStream, stage: StageName, verdict: Verdict) -> None:
@@ -22,7 +24,10 @@ def note_stage(stream: EventStream, stage: StageName, verdict: Verdict) -> None:
 
 def record_usage(parts: Parts, turn: Turn, reply: Reply, rendered: Rendered) -> None:
     """Count what the request used; our own estimate stands in where the provider said nothing."""
-    usage = reply.usage or Usage(rendered.used, parts.model.count_tokens(reply.text))
+    said = "".join(
+        [reply.text, *(str(thought["text"]) for thought in reply.reasoning), *(c.raw for c in reply.calls)]
+    )
+    usage = reply.usage or Usage(rendered.used, parts.model.count_tokens(said))
     cost = turn.meter.record(reply.model, usage)
     parts.stream.emit(
         UsageRecorded(
@@ -94,7 +99,7 @@ async def review(parts: Parts, reply: Reply) -> str | None:
     verdict = await parts.stages.run("post_action", ReplyPayload(reply.text, reply.calls))
     note_stage(parts.stream, "post_action", verdict)
     if verdict.denied is not None:
-        return f"[withheld: {verdict.denied}]"
+        raise DeniedError(f"the reply was withheld: {verdict.denied}", GUARDED)
     if verdict.answer is not None:
         return verdict.answer
     assert isinstance(verdict.payload, ReplyPayload)

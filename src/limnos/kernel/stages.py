@@ -65,15 +65,6 @@ class OutputPayload(NamedTuple):
 Payload: TypeAlias = (
     InputPayload | ContextPayload | ReplyPayload | CallPayload | ResultPayload | OutputPayload
 )
-PAYLOADS: dict[StageName, type[Payload]] = {
-    "on_input": InputPayload,
-    "pre_action": ContextPayload,
-    "post_action": ReplyPayload,
-    "before_toolcall": CallPayload,
-    "after_toolcall": ResultPayload,
-    "before_output": OutputPayload,
-    "after_output": OutputPayload,
-}
 
 
 class Pass(NamedTuple):
@@ -192,6 +183,11 @@ async def _outcome(handler: Handler, payload: Payload, notes: list[Note]) -> Out
     try:
         async with asyncio.timeout(handler.timeout_s):
             outcome = await handler.run(payload)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return _failed(handler, "it cancelled itself", notes)
     except TimeoutError:
         return _failed(handler, f"no answer within {handler.timeout_s:g} s", notes)
     except Exception as error:  # noqa: BLE001 - the border to handlers: their faults are data here

@@ -61,8 +61,3 @@ class EventStream:
     def listen(self, listener: Listener) -> None:
         """Tell `listener` of every event from now on."""
         self._listeners.append(listener)
-
-    def unlisten(self, listener: Listener) -> None:
-        """Stop telling `listener`."""
-        if listener in self._listeners:
-            self._listeners.remove(listener)

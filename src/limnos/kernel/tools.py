@@ -1,7 +1,7 @@
 """What a tool is. A tool takes its input and output as arguments; it never looks for them."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from limnos.kernel.messages import Arguments, ErrorReason, ToolError
@@ -30,7 +30,7 @@ class Output:
     """What a tool returns.
 
     `text` is for the model, `summary` one line for people. `exit` is the exit status of a command.
-    `error` makes the call a failure whatever `text` says. `data` is for the kernel's own tools.
+    `error` makes the call a failure whatever `text` says.
     """
 
     text: str
@@ -38,7 +38,6 @@ class Output:
     exit: int | None = None
     error: ToolError | None = None
     origin: str = "kernel"
-    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class ToolFailure(Exception):  # noqa: N818 - a failure is a result, raised only inside a tool
@@ -95,9 +94,25 @@ class Tool(NamedTuple):
         """What a model is told, under the name the registry gave the tool."""
         return ToolSpec(wire_name, self.description, self.parameters)
 
-    def asks(self, arguments: Arguments) -> bool:
-        """Whether these arguments need an approval when no rule decides."""
-        return self.needs_approval(arguments) if callable(self.needs_approval) else self.needs_approval
+
+def asks_of(tool: Tool, arguments: Arguments) -> bool:
+    """Whether these arguments need an approval when no rule decides; a fault of the tool means yes."""
+    if not callable(tool.needs_approval):
+        return tool.needs_approval
+    try:
+        return tool.needs_approval(arguments)
+    except Exception:  # noqa: BLE001 - the border to tools
+        return True
+
+
+def subject_of(tool: Tool, arguments: Arguments) -> str | None:
+    """What rules are compared with; None when the tool cannot say, and then no rule may allow the call."""
+    if tool.subject is None:
+        return ""
+    try:
+        return tool.subject(arguments)
+    except Exception:  # noqa: BLE001 - the border to tools
+        return None
 
 
 def preview_of(tool: Tool, arguments: Arguments) -> Preview:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from limnos.kernel.calls import Calls, TurnState
 from limnos.kernel.cancel import Cancel
+from limnos.kernel.errors import DeniedError, LimitError, LimnosError
 from limnos.kernel.events import EXIT_CODES, InputInjected, StepFinished, TurnFinished, TurnReason
 from limnos.kernel.limits import Meter
 from limnos.kernel.model import Model
@@ -55,6 +56,12 @@ class Ending(NamedTuple):
     reason: TurnReason
     message: str = ""
     fix: str = ""
+
+
+def ending_of(error: LimnosError) -> Ending:
+    """How an error ends a turn: by a limit, a denial, or as a failure."""
+    reasons: dict[int, TurnReason] = {LimitError.exit_code: "limit", DeniedError.exit_code: "denied"}
+    return Ending(reasons.get(error.exit_code, "failed"), error.what, error.fix)
 
 
 def close(stream: EventStream, turn: Turn, ending: Ending) -> TurnFinished:
