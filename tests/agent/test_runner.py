@@ -22,6 +22,7 @@ from limnos.kernel.events import (
 from limnos.kernel.seams import Answer
 from limnos.service.client import Send, Session
 from tests.service.house import House, React, Talk, answering, call, run, silent, step
+from tests.store.disks import full_disk
 
 LONG = step("one two three four", delay=0.02)
 READ = call("read_file", path="a.txt")
@@ -149,6 +150,96 @@ def test_a_stop_keeps_the_queue_and_the_next_input_goes_behind_it(tmp_path: Path
 
     assert [event.input for event in talk.of(TurnStarted)] == ["first", "second", "third"]
     assert [event.reason for event in talk.of(TurnFinished)] == ["stopped", "done", "done"]
+
+
+@pytest.mark.parametrize("way", ["send", "inject"])
+def test_what_is_said_while_a_turn_is_being_stopped_is_answered(tmp_path: Path, way: str) -> None:
+    house = House(tmp_path)
+
+    async def story() -> Talk:
+        kernel = house.kernel(LONG, step("b"), step("c"))
+        talk = await house.open(kernel)
+
+        def stop_and_correct(session: Session) -> None:
+            talk.send("second")
+            session.stop()
+            getattr(session, way)(Send("no, this", "late", "test"))
+
+        await talk.say("first", at_word("two", stop_and_correct))
+        await talk.ended()
+        await talk.ended()
+        await kernel.close()
+        return talk
+
+    talk = run(story())
+
+    assert sorted(event.input for event in talk.of(TurnStarted)) == ["first", "no, this", "second"]
+    assert [event.reason for event in talk.of(TurnFinished)] == ["stopped", "done", "done"]
+
+
+def test_an_input_that_a_full_disk_refused_still_waits_and_is_answered_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    with full_disk(tmp_path / "disk") as disk:
+        house = House(disk.folder)
+
+        async def story() -> Talk:
+            kernel = house.kernel(step("answer"))
+            talk = await house.open(kernel)
+            with disk.filled(Path(talk.session.path).stat().st_size):
+                refused = await talk.say("x" * 5000)
+                assert "full" in refused.message
+                assert [message.text for message in talk.session.queued()] == ["x" * 5000]
+            talk.heard.clear()
+            talk.session.resume()
+            await talk.ended(until=TurnStarted)
+            await talk.ended()
+            await kernel.close()
+            return talk
+
+        talk = run(story())
+
+        assert [event.reason for event in talk.of(TurnFinished)] == ["done"]
+
+
+@pytest.mark.parametrize("way", ["send", "inject"])
+def test_an_input_beyond_all_bounds_is_refused_with_the_way_out(tmp_path: Path, way: str) -> None:
+    house = House(tmp_path)
+
+    async def story() -> None:
+        kernel = house.kernel(LONG)
+        talk = await house.open(kernel)
+        talk.send("first")
+        await talk.ended(until=TextDelta)
+        with pytest.raises(UsageError) as caught:
+            getattr(talk.session, way)(Send("x" * 1_000_001, "long", "test"))
+        assert "file" in caught.value.fix
+        for n in range(256):
+            getattr(talk.session, way)(Send("more", f"n{n}", "test"))
+        with pytest.raises(LimitError):
+            getattr(talk.session, way)(Send("one too many", "more", "test"))
+        await kernel.close()
+        with pytest.raises(UsageError):
+            getattr(talk.session, way)(Send("hello?", "closed", "test"))
+
+    run(story())
+
+
+def test_the_longest_input_comes_back_whole_at_the_next_opening(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    text = "\n" * 1_000_000
+
+    async def story() -> None:
+        kernel = house.kernel(step("a"))
+        talk = await house.open(kernel)
+        await talk.say(text)
+        await kernel.close()
+        kernel = house.kernel(step("b"))
+        again = await house.open(kernel, session=talk.session.id)
+        assert [event.input for event in again.of(TurnStarted)] == [text]
+        await kernel.close()
+
+    run(story())
 
 
 def test_an_injected_input_joins_the_running_turn(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sized
 from functools import reduce
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Turn
 
 MAX_QUEUE = 256
+MAX_INPUT = 1_000_000  # characters
 
 
 class Input(NamedTuple):
@@ -90,6 +91,7 @@ class Runner:
         self._task: asyncio.Task[None] | None = None
         self._readers: set[asyncio.Queue[Event | _Ended]] = set()
         self._closed = False
+        self._after_stop: set[str] = set()
         stream.listen(self._tell)
 
     @property
@@ -108,23 +110,22 @@ class Runner:
         return list(self._queue)
 
     def submit(self, given: Input) -> None:
-        """Queue an input. Raises LimitError when 256 wait already, UsageError after `close`."""
-        if self._closed:
-            raise UsageError(f"session {self.stream.session} is closed", f"limnos open {self.stream.session}")
-        if self._is_known(given):
+        """Queue an input.
+
+        Raises LimitError when 256 wait already, UsageError after `close` and for more than 1,000,000
+        characters.
+        """
+        if self._admits(given, self._queue):
+            self._queue.append(given)
+        elif all(one.client_id != given.client_id for one in self._queue):
             return
-        if len(self._queue) >= MAX_QUEUE:
-            raise LimitError(
-                f"{MAX_QUEUE} inputs are waiting already", "wait for the running turn, or /drop some"
-            )
-        self._queue.append(given)
         self._wake()
 
     def inject(self, given: Input) -> None:
-        """Hand an input to the running turn at its next step; without one, queue it."""
+        """Hand an input to the running turn at its next step; without one, queue it. Raises as `submit`."""
         if self._turn is None:
             self.submit(given)
-        elif not self._is_known(given):
+        elif self._admits(given, self._turn.inbox):
             self._turn.inbox.append(
                 InputInjected(
                     input=given.text,
@@ -133,6 +134,25 @@ class Runner:
                     client_id=given.client_id,
                 )
             )
+
+    def _admits(self, given: Input, waiting: Sized) -> bool:
+        """Whether an input is new; raises when it cannot be taken."""
+        if self._closed:
+            raise UsageError(f"session {self.stream.session} is closed", f"limnos open {self.stream.session}")
+        if len(given.text) > MAX_INPUT:
+            raise UsageError(
+                f"the input has {len(given.text)} characters, more than {MAX_INPUT}",
+                "put it into a file and name the file",
+            )
+        if self._is_known(given):
+            return False
+        if len(waiting) >= MAX_QUEUE:
+            raise LimitError(
+                f"{MAX_QUEUE} inputs are waiting already", "wait for the running turn, or /drop some"
+            )
+        if self._turn is not None and self._turn.cancel.reason is not None:
+            self._after_stop.add(given.client_id)
+        return True
 
     def drop(self, position: int) -> Input | None:
         """Take an input out of the queue."""
@@ -143,14 +163,16 @@ class Runner:
         return given
 
     def stop(self, reason: StopReason) -> None:
-        """Stop the running turn; the queue is kept until the next input or `wake`."""
+        """Stop the running turn; what waits by then is kept until the next input or `resume`."""
         if self._turn is not None:
             self._turn.cancel.request(reason)
 
     def resume(self, source: str) -> None:
-        """Continue the interrupted turn."""
+        """Continue the interrupted turn, or else go on with the queue that a stop or a full disk left."""
         if self.interrupted:
             self._wake(resumed_by=source)
+        elif self._queue:
+            self._wake()
 
     def answer(self, approval: str, answer: Answer) -> bool:
         """Answer an open question."""
@@ -224,11 +246,16 @@ class Runner:
             await self._continue(resumed_by)
         elif self.stream.conversation.turn_open:
             self._abandon()
-        while self._queue:
-            turn = self._begin(self._queue.popleft())
+        while self._queue and not self._closed:
+            turn = self._begin(self._queue[0])
+            self._queue.popleft()  # not before it is on the disk
             await self._run(turn)
-            if turn.cancel.reason is not None:
+            if turn.cancel.reason is not None and not self._came_after_stop():
                 return
+
+    def _came_after_stop(self) -> bool:
+        """Whether an input of a person who knew of the stop waits: it ends the pause of the queue."""
+        return any(one.client_id in self._after_stop for one in self._queue)
 
     def _settled(self, task: "asyncio.Task[None]") -> None:
         if self._task is task:
@@ -257,6 +284,7 @@ class Runner:
         self._fit.new_turn()
         turn = Turn(text, source, principal, self._fit.meter(), Cancel(self._fit.grace_seconds))
         self._turn = turn
+        self._after_stop.clear()
         return turn
 
     async def _continue(self, source: str) -> None:
