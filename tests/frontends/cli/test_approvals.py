@@ -150,6 +150,44 @@ def test_an_edit_answers_with_the_edited_command() -> None:
     assert heard.answer == Answer("edit", arguments={"command": "git push origin main"}, source="tty")
 
 
+@pytest.mark.parametrize(("typed", "reason"), [("n", None), ("n: not there", "not there")])
+def test_a_no_stays_a_no_while_the_command_is_edited(typed: str, reason: str | None) -> None:
+    row = _row()
+    row.hear(look(), "e", 101.0)
+    assert plain(row.row(look(), typed, 102.0)).startswith("? Enter: deny")
+    heard = row.hear(look(), typed, 102.0)
+    assert heard is not None
+    assert heard.answer == Answer("no", reason=reason, source="tty")
+
+
+def test_an_empty_line_ends_the_edit_and_the_next_line_is_a_message() -> None:
+    row = _row()
+    row.hear(look(), "e", 101.0)
+    assert plain(row.row(look(), "", 0.0)) == "? type the new version; n is no, an empty line goes back"
+    heard = row.hear(look(), "", 102.0)
+    assert heard is not None
+    assert heard.answer is None
+    assert row.hear(look(), "use the staging branch", 103.0) is None
+
+
+def test_arguments_that_are_no_json_stay_to_be_mended() -> None:
+    row = AnswerRow(
+        ApprovalAsked(approval="a", call="c", tool="t", arguments={"n": 1}, hash="", reasons=[]), 100.0
+    )
+    row.hear(look(), "e", 101.0)
+    heard = row.hear(look(), '{"n": ', 102.0)
+    assert heard is not None
+    assert (heard.answer, heard.fill) == (None, '{"n": ')
+
+
+def test_what_is_to_be_edited_is_printed_without_its_control_characters() -> None:
+    typed = {"command": "ls \x1b[2J\npwd"}
+    asked = ApprovalAsked(approval="a", call="c", tool="run_command", arguments=typed, hash="", reasons=[])
+    heard = AnswerRow(asked, 100.0).hear(look(), "e", 101.0)
+    assert heard is not None
+    assert text(heard.now()) == ["  now: ls \\x1b[2J", "       pwd"]
+
+
 def test_one_line_records_each_answer() -> None:
     def said(answer: str, reason: str | None = None) -> str:
         event = ApprovalAnswered(

@@ -195,6 +195,24 @@ def test_alt_y_answers_in_the_middle_of_typing_and_the_line_stays(tmp_path: Path
     _leave(chat)
 
 
+def test_a_line_typed_after_an_edit_was_laid_aside_is_a_message(tmp_path: Path) -> None:
+    chat = _start(tmp_path, WRITE, {"text": "first end"}, {"text": "second end", "expect": ["touch wrong"]})
+    chat.send("go\r")
+    chat.wait_for("? n no   y once")
+    chat.read_for(0.6)
+    chat.send("e\r")
+    chat.wait_for("? Enter: run your edited version")
+    chat.send("\x15")
+    chat.wait_for("? n no   y once")
+    chat.send("touch wrong")
+    chat.wait_for("? Enter queues your line")
+    chat.send("\rn\r")
+    chat.wait_for("- denied by you")
+    chat.wait_for("second end")
+    assert list((tmp_path / "work").iterdir()) == []
+    _leave(chat)
+
+
 def test_alt_keys_wait_until_the_question_could_be_read(tmp_path: Path) -> None:
     chat = _start(tmp_path, WRITE, {"text": "done now"})
     chat.send("go\r")

@@ -19,6 +19,7 @@ from limnos.kernel.events import ApprovalAnswered, ApprovalAsked
 from limnos.kernel.seams import Answer
 
 READABLE_SECONDS = 0.5  # ux.md rule 2: an answer counts once the question was visible for so long
+_NEW_VERSION = "type the new version; n is no, an empty line goes back"
 _DIFF_ROWS = 24
 _LABEL = 8
 Verdict: TypeAlias = Literal["no", "once", "always", "edit", "show"]
@@ -113,10 +114,20 @@ class Heard(NamedTuple):
     rows: Sequence[Line] = ()
     fill: str | None = None
 
+    def now(self) -> list[Line]:
+        """What is edited, for views that cannot put it into the line."""
+        if self.fill is None:
+            return []
+        first, *more = visible(self.fill).split("\n")
+        return [line(f"  now: {first}"), *(line("       ", row) for row in more)]
+
 
 @dataclass(slots=True)
 class AnswerRow:
-    """The live row of one open question. `visible_at` and `begun` are seconds of one monotonic clock."""
+    """The live row of one open question. `visible_at` and `begun` are seconds of one monotonic clock.
+
+    While `editing` a line is the new version of what was asked about; emptying the line ends that.
+    """
 
     asked: ApprovalAsked
     visible_at: float
@@ -139,8 +150,7 @@ class AnswerRow:
     def hear(self, look: Look, text: str, begun: float) -> Heard | None:
         """Take a line; None when it is a message and no answer."""
         if self.editing:
-            answer = edited(self.asked, text)
-            return Heard(answer) if answer else Heard(rows=[look.signed("ask", "this is no JSON object")])
+            return self._hear_edited(look, text)
         reply = self.reply(text, begun)
         if reply is None:
             return None
@@ -159,10 +169,21 @@ class AnswerRow:
             case _:
                 return Heard(Answer(reply.verdict, reason=reply.reason, source="tty"))
 
+    def _hear_edited(self, look: Look, text: str) -> Heard:
+        if not text.strip():
+            self.editing = False
+            return Heard()
+        if (denial := _denial(text)) is not None:
+            return Heard(Answer("no", reason=denial.reason, source="tty"))
+        answer = edited(self.asked, text)
+        return (
+            Heard(answer) if answer else Heard(rows=[look.signed("ask", "this is no JSON object")], fill=text)
+        )
+
     def row(self, look: Look, text: str, begun: float) -> Line:
         """The row: the choices, or what Enter will do with what stands in the composer."""
         if self.editing:
-            return line(Span("? ", "warn"), "Enter: run your edited version   Esc stops   Ctrl-U back")
+            return line(Span("? ", "warn"), self._edit_title(text))
         if self.choosing and not text:
             return scope_row(self.asked)
         if not text:
@@ -172,6 +193,14 @@ class AnswerRow:
             long = "Enter queues your line   Alt-N no   Alt-Y once   Ctrl-U first to answer"
             return line(Span("? ", "warn"), "Alt-N no  Alt-Y once  Ctrl-U first" if look.narrow else long)
         return line(Span("? ", "warn"), f"Enter: {self._title(reply)}")
+
+    def _edit_title(self, text: str) -> str:
+        if not text:
+            return _NEW_VERSION
+        denial = _denial(text)
+        if denial is not None:
+            return f"Enter: {self._title(denial)}"
+        return "Enter: run your edited version   Esc stops   Ctrl-U back"
 
     def _title(self, reply: Reply) -> str:
         if self.choosing:
@@ -208,6 +237,12 @@ def edited(asked: ApprovalAsked, text: str) -> Answer | None:
     if not isinstance(arguments, dict):
         return None
     return Answer("edit", arguments=cast("dict[str, Any]", arguments), source="tty")
+
+
+def _denial(text: str) -> Reply | None:
+    """A no, which stays one while the command is edited."""
+    reply = read_reply(text, may_store=False)
+    return reply if reply is not None and reply.verdict == "no" else None
 
 
 def _what(look: Look, asked: ApprovalAsked, parts: Sequence[Sequence[str]]) -> Iterator[Line]:

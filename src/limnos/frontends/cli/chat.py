@@ -106,6 +106,8 @@ class Chat:
             act(self)
         else:
             self.editor.press(key, time.monotonic())
+        if self.row and not self.editor.text:
+            self.row.editing = False
         self.print(())
 
     def leave(self, leave: Leave) -> None:

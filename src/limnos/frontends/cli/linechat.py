@@ -103,7 +103,7 @@ class LineChat:
     def _answer(self, text: str) -> bool:
         """Whether a line answered the open question; menus by number count in accessible mode."""
         row = self.row
-        if row is None or not text.strip():
+        if row is None or not (text.strip() or row.editing):
             return False
         word = text.strip()
         if self.accessible and not (row.choosing or row.editing):
@@ -111,9 +111,9 @@ class LineChat:
         heard = row.hear(self.desk.console.look, word, time.monotonic())
         if heard is None:
             return False
-        self._show(heard.rows)
-        if heard.fill is not None:
-            self._show([line(f"  now: {heard.fill}"), line("  type the new version")])
+        self._show([*heard.rows, *heard.now()])
+        if row.editing and self.accessible:
+            self._show([row.row(self.desk.console.look, "", 0.0)])
         if heard.answer is not None:
             self.row = None
             self.desk.session.answer(row.asked.approval, heard.answer)

@@ -182,10 +182,8 @@ class OneShot:
         if row is None or heard is None:
             self._prompt()
             return
-        for shown in heard.rows:
+        for shown in (*heard.rows, *heard.now()):
             self.console.say_line(shown)
-        if heard.fill is not None:
-            self.console.say(f"  now: {heard.fill}")
         if heard.answer is None:
             self._prompt()
             return
