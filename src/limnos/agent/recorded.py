@@ -70,6 +70,11 @@ class Episode:
         """Stop the turn as it was stopped then."""
         cancel.request("terminated" if self.end and self.end.reason == "terminated" else "stopped")
 
+    async def stop_here(self, cancel: Cancel) -> None:
+        """Stop the turn in the middle of this work; the cancellation arrives here."""
+        self.stop(cancel)
+        await asyncio.Event().wait()
+
     def partial(self) -> str:
         """What the reply had said when the turn was cut short; it stands before the closing note."""
         closing = [
@@ -150,8 +155,7 @@ class RecordedModel:
         if end is None:
             raise RecordEnds
         if end.reason in ("stopped", "terminated"):
-            self._episode.stop(self._cancel)
-            await asyncio.sleep(0)
+            await self._episode.stop_here(self._cancel)
         error = LimitError if end.reason == "limit" else ModelError
         raise error(end.message, end.fix)
 
@@ -200,8 +204,7 @@ class RecordedTools:
             raise RecordEnds
         await self._wait_for_those_before(context.call)
         if event.outcome == "cancelled":
-            self._episode.stop(self._cancel)
-            await asyncio.sleep(0)  # where the cancellation arrives
+            await self._episode.stop_here(self._cancel)
         result = result_of(event)
         if (
             result.error is not None
@@ -259,7 +262,7 @@ class RecordedAnswers:
         if event.answer == "expired":
             raise TimeoutError
         if event.answer == "cancelled":
-            self._episode.stop(self._cancel)
+            await self._episode.stop_here(self._cancel)
         principal = parse_principal(event.principal)
         return Answer(event.answer, event.reason, event.arguments, principal, event.source)
 
