@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from limnos.agent.settings import KEYS, PROVIDER_KEYS
+from limnos.agent.provider_table import PROVIDER_KEYS
+from limnos.agent.settings import KEYS
 from limnos.kernel.events import EVENT_TYPES, EXIT_CODES, PROTOCOL_VERSION, REQUIRED, Event
 
 DOCS = Path(__file__).parent

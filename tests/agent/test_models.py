@@ -9,7 +9,8 @@ import pytest
 
 from limnos.agent.adapters.remote import key_of, route_of
 from limnos.agent.clock import SystemClock
-from limnos.agent.models import Sources, cap, choose, default_name, make, prices
+from limnos.agent.models import Sources, choose, default_name, make, prices
+from limnos.agent.money import cap
 from limnos.agent.settings import Environment, Settings, read_environment
 from limnos.kernel.errors import LimnosError, SettingsError
 from limnos.kernel.model import Usage

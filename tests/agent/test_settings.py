@@ -2,12 +2,14 @@
 
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from limnos.agent.settings import KEYS, Environment, explain, load, read_environment
 from limnos.agent.settings_file import set_value, unset_value
 from limnos.kernel.errors import LimnosError, SettingsError, StorageError
+from limnos.providers.routes import ReasoningPolicy
 
 LAYERS = ("flag", "LIMNOS_STEPS", "project", "user", "system", "default")
 
@@ -120,6 +122,14 @@ def test_the_users_providers_stand_over_the_systems(tmp_path: Path) -> None:
         ('[providers.a]\nmodel = "m"\n', "base_url"),
         ('[providers.a]\nbase_url = "x"\nkey = "k"\n', "providers.a.key"),
         ("[providers.a]\nbase_url = 5\n", "providers.a.base_url"),
+        ('[providers.a]\nbase_url = "x"\nprice_prompt = "x"\n', "providers.a.price_prompt 1.50"),
+        ('[providers.a]\nbase_url = "x"\nprice_completion = "nan"\n', "providers.a.price_completion 1.50"),
+        ('[providers.a]\nbase_url = "x"\nprice_cached = 2\n', "providers.a.price_cached 1.50"),
+        ('[providers.a]\nbase_url = "x"\ncontext_tokens = 0\n', "providers.a.context_tokens 32768"),
+        ('[providers.a]\nbase_url = "x"\ncontext_tokens = true\n', "providers.a.context_tokens 32768"),
+        ('[providers.a]\nbase_url = "x"\ntimeout_s = inf\n', "providers.a.timeout_s 240"),
+        ('[providers.a]\nbase_url = "x"\nconnect_timeout_s = -1\n', "providers.a.connect_timeout_s 10"),
+        ('[providers.a]\nbase_url = "x"\nreasoning = "no"\n', "keep, pad, drop"),
     ],
 )
 def test_a_slip_in_the_file_is_an_error_that_names_it_and_the_way_out(
@@ -202,7 +212,10 @@ def test_setting_and_unsetting_keep_a_persons_comments_and_order(tmp_path: Path)
     [
         ("steps", "many"), ("mode", "perhaps"), ("cap.day", "a lot"), ("nothing", "1"), ("providers.a", "1"),
         ("providers.a.api_key", "sk-12345"), ("providers.a.nothing", "1"), ("providers.a.headers", "x"),
-        ("providers.a.context_tokens", "x"),
+        ("providers.a.context_tokens", "x"), ("providers.a.context_tokens", "0"),
+        ("providers.a.timeout_s", "nan"), ("providers.a.connect_timeout_s", "inf"),
+        ("providers.a.price_prompt", "cheap"), ("providers.a.price_cached", "-1"),
+        ("providers.a.reasoning", "sometimes"),
     ],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_changes_nothing(tmp_path: Path, name: str, value: str) -> None:
@@ -286,6 +299,12 @@ def test_commands_see_no_key_and_nothing_of_ours() -> None:
     }
 
     assert read_environment(given).child_environment() == {"PATH": "/bin", "HOME": "/h", "LANG": "C"}
+
+
+def test_the_reasoning_policies_are_those_that_a_route_knows(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+    for policy in get_args(ReasoningPolicy):
+        assert set_value(environment, "providers.a.reasoning", policy) == policy
 
 
 def test_every_key_has_help_and_a_default_that_it_accepts(tmp_path: Path) -> None:

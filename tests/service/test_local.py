@@ -19,6 +19,7 @@ from limnos.kernel.events import (
     SessionStarted,
     StepFinished,
     TurnFinished,
+    TurnStarted,
     UsageRecorded,
     Warned,
 )
@@ -204,6 +205,115 @@ def test_a_mode_a_model_and_limits_can_be_given_for_one_session(tmp_path: Path) 
 
     assert not talk.of(ApprovalAsked)
     assert len(talk.of(CallFinished)) == 2
+
+
+def rules_at_work(tmp_path: Path, **reopened: object) -> tuple[House, list[Event]]:
+    """A person says *always* to one file, and the session is opened again; what happened then."""
+    house = House(tmp_path)
+    write = call("write_file", path="a.txt", content="new")
+
+    async def story() -> list[Event]:
+        kernel = house.kernel(step("", write), step("done"), step("", write), step("done"))
+        talk = await house.open(kernel)
+        await talk.say("write it", answering("always"))
+        await talk.session.close()
+        again = await kernel.open(Open(talk.session.id, **reopened))  # pyright: ignore[reportArgumentType]
+        later = Talk(again, list(read_history(Path(again.path)).events))
+        before = len(later.heard)
+        await later.say("again", answering("no"), client_id="again")
+        await kernel.close()
+        return later.heard[before:]
+
+    return house, run(story())
+
+
+def test_a_session_goes_on_in_its_own_folder_with_its_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(elsewhere)
+
+    house, events = rules_at_work(tmp_path)
+
+    assert not [event for event in events if isinstance(event, ApprovalAsked)]
+    assert (house.work / "a.txt").read_text() == "new"
+    assert not (elsewhere / "a.txt").exists()
+
+
+def test_in_another_folder_the_rules_of_the_first_do_not_count(tmp_path: Path) -> None:
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    (elsewhere / "a.txt").write_text("mine")
+
+    _, events = rules_at_work(tmp_path, cwd=str(elsewhere))
+
+    assert [event.cwd for event in events if isinstance(event, ApprovalAsked)] == [str(elsewhere)]
+    assert (elsewhere / "a.txt").read_text() == "mine"
+
+
+def test_a_session_whose_folder_is_gone_works_where_the_person_is_without_its_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = House(tmp_path)
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(elsewhere)
+    write = call("write_file", path="a.txt", content="new")
+
+    async def story() -> Talk:
+        kernel = house.kernel(step("", write), step("done"), step("", write), step("done"))
+        talk = await house.open(kernel)
+        await talk.say("write it", answering("always"))
+        await talk.session.close()
+        (house.work / "a.txt").unlink()
+        house.work.rmdir()
+        session = await kernel.open(Open(talk.session.id))
+        again = Talk(session, list(read_history(Path(session.path)).events))
+        await again.say("again", answering("no"), client_id="again")
+        await kernel.close()
+        return again
+
+    talk = run(story())
+
+    assert [event.cwd for event in talk.of(ApprovalAsked)] == [str(house.work), str(elsewhere)]
+    assert not list(elsewhere.iterdir())
+
+
+@pytest.mark.parametrize(("trust", "reason"), [(True, "limit"), (False, "done")])
+def test_a_trusted_folder_sets_what_it_may_set_and_nothing_else(
+    tmp_path: Path, trust: bool, reason: str
+) -> None:
+    house = House(tmp_path)
+    (house.work / ".limnos").mkdir()
+    (house.work / ".limnos" / "config.toml").write_text('steps = 1\nmodel = "evil/model"\nmode = "yolo"\n')
+    look = call("list_dir")
+
+    async def story() -> Talk:
+        kernel = house.kernel(step("", look), step("", look), step("done"))
+        talk = await house.open(kernel, trust=trust)
+        await talk.say("look around")
+        await kernel.close()
+        return talk
+
+    talk = run(story())
+
+    assert [event.reason for event in talk.of(TurnFinished)] == [reason]
+    (started,) = talk.of(TurnStarted)
+    assert started.model.startswith("scripted")
+    assert started.mode == "ask"
+
+
+def test_what_the_command_line_says_stands_above_a_trusted_folder(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    (house.work / ".limnos").mkdir()
+    (house.work / ".limnos" / "config.toml").write_text("steps = 1\n")
+
+    async def story() -> Talk:
+        kernel = house.kernel(step("", call("list_dir")), step("done"))
+        talk = await house.open(kernel, trust=True, steps=5)
+        await talk.say("look around")
+        await kernel.close()
+        return talk
+
+    assert [event.reason for event in run(story()).of(TurnFinished)] == ["done"]
 
 
 def test_money_has_a_cap_a_turn_and_a_day_over_sessions(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from limnos import __version__
 from limnos.agent.clock import RandomIds, SystemClock
-from limnos.agent.models import Sources, cap, choose, prices
+from limnos.agent.models import Sources, choose, prices
+from limnos.agent.money import cap
 from limnos.agent.prompt import host_facts, system_prompt
 from limnos.agent.runner import Desk, Fittings, Runner
 from limnos.agent.sessions import SessionFiles, fold
@@ -20,7 +21,7 @@ from limnos.agent.workplace import Workplace
 from limnos.context.window import Window, WindowSettings
 from limnos.kernel.approvals import Gate, GateSettings, Mode
 from limnos.kernel.calls import Calls, Toolset
-from limnos.kernel.events import ApprovalAnswered, Event, PlanUpdated, SessionStarted, Warned
+from limnos.kernel.events import ApprovalAnswered, ApprovalAsked, Event, PlanUpdated, SessionStarted, Warned
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop
 from limnos.kernel.model import Model
@@ -128,7 +129,7 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         desk if opening.attended else None,
         stream,
         ids,
-        stored_rules(log.history.events),
+        stored_rules(log.history.events, opening.cwd),
     )
     stages = Pipeline()
     tools = Toolset(
@@ -234,10 +235,18 @@ def _inline_characters(settings: Settings, budget: int) -> int:
     return min(settings.inline_characters, budget * CHARACTERS_PER_TOKEN // INLINE_SHARE)
 
 
-def stored_rules(events: Sequence[Event]) -> list[Rule]:
-    """The rules that a person's *always* stored in this session."""
+def stored_rules(events: Sequence[Event], cwd: str) -> list[Rule]:
+    """The rules that a person's *always* stored in this session while it worked in `cwd`.
+
+    A rule names files relative to the folder: in another one it would mean files nobody was asked about.
+    """
+    asked = {event.approval: event.cwd for event in events if isinstance(event, ApprovalAsked)}
     rules = (
-        event.rule for event in events if isinstance(event, ApprovalAnswered) and event.answer == "always"
+        event.rule
+        for event in events
+        if isinstance(event, ApprovalAnswered)
+        and event.answer == "always"
+        and asked.get(event.approval) == cwd
     )
     return [Rule(rule["effect"], rule["tool"], rule["match"], rule["scope"]) for rule in rules if rule]
 

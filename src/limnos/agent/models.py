@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple, Protocol, cast
 
-from limnos.agent.settings import Environment, Settings, money
+from limnos.agent.money import money
+from limnos.agent.settings import Environment, Settings
 from limnos.kernel.errors import SettingsError
 from limnos.kernel.model import Model, Usage
 from limnos.kernel.seams import Clock, Prices
@@ -93,8 +94,3 @@ def _money(table: Mapping[str, Any], key: str) -> Decimal:
 
 def _amount(value: object, key: str) -> Decimal:
     return money(str(value), key) if value else Decimal(0)
-
-
-def cap(text: str, key: str) -> Decimal | None:
-    """A cap of money; None when there is none."""
-    return money(text, key) if text else None

@@ -253,7 +253,8 @@ def _today(clock: Clock, cwd: str) -> Registry:
 
 def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn: Turn) -> Parts:
     started = next(event for event in (episode.head, *reversed(before)) if isinstance(event, TurnStarted))
-    recorded = RecordedTools(episode, turn.cancel, _today(stream.clock, _folder(episode, before)))
+    cwd = _folder(episode, before)
+    recorded = RecordedTools(episode, turn.cancel, _today(stream.clock, cwd))
     stream.listen(recorded.hear)
     stream.listen(lambda event: _merge(turn, event))
     gate = Gate(
@@ -264,7 +265,7 @@ def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn:
         None if _unattended(episode) else RecordedAnswers(episode, turn.cancel),
         stream,
         _RecordedIds(episode),
-        stored_rules(before),
+        stored_rules(before, cwd),
     )
     tools = Toolset(
         recorded.registry, Catalogue(recorded.registry), SchemaValidator(), _NoBlobs(), _Place("."), 10**9

@@ -21,7 +21,7 @@ from limnos.kernel.events import (
 )
 from limnos.kernel.seams import Clock
 from limnos.store.audit import read_history, storage_error
-from limnos.store.records import encode_record, read_records
+from limnos.store.records import encode_record, parse_record, read_records
 from limnos.store.whole import write_whole
 
 _EDGE = 65_536
@@ -61,6 +61,15 @@ class SessionFiles:
         if not found:
             raise UsageError(f"there is no session {session!r}", "limnos sessions")
         return found[0]
+
+    def started_in(self, path: Path) -> str:
+        """The folder that a session was started in; empty when its file does not say. Raises StorageError."""
+        try:
+            with path.open("rb") as file:
+                first = parse_record(file.readline(_EDGE))
+        except OSError as error:
+            raise storage_error(path, error) from None
+        return str(first.get("cwd", "")) if first and first["type"] == SessionStarted.type else ""
 
     def exists(self, session: str) -> bool:
         """Whether the id is taken."""

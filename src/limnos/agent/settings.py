@@ -6,8 +6,7 @@ A value comes from the first layer that has it: flags, environment, the trusted 
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from decimal import Decimal, InvalidOperation
+from dataclasses import MISSING, dataclass, field, fields, replace
 from difflib import get_close_matches
 from math import inf
 from pathlib import Path
@@ -15,9 +14,11 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from limnos import lazy
+from limnos.agent.money import money
+from limnos.agent.provider_table import check_provider
 from limnos.kernel.errors import SettingsError
 
-Value: TypeAlias = str | int | float | bool
+Value: TypeAlias = str | int | float
 
 
 def _key(default: Any, text: str, name: str, **bounds: Any) -> Any:
@@ -27,7 +28,10 @@ def _key(default: Any, text: str, name: str, **bounds: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a person can set. `providers` maps a name to the table `[providers.NAME]`."""
+    """Everything a person can set. `providers` maps a name to the table `[providers.NAME]`.
+
+    `fixed` names the keys that a flag or a variable set: they stand above a workspace.
+    """
 
     model: str = _key("", "model to use: a name of `limnos model list`, or PROVIDER/MODEL", "model")
     mode: str = _key("ask", "ask, auto or yolo", "mode", choices=("ask", "auto", "yolo"))
@@ -60,6 +64,7 @@ class Settings:
     command_seconds: float = _key(60.0, "seconds a command may run", "command.seconds", least=1)
     embedded_threads: int = _key(0, "processor threads of the embedded model; 0: all", "embedded.threads")
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    fixed: frozenset[str] = field(default_factory=frozenset[str])
 
 
 class Key(NamedTuple):
@@ -93,13 +98,9 @@ def _keys() -> Iterator[Key]:
 
 
 KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
-PROVIDER_KEYS: Mapping[str, type] = {
-    "base_url": str, "api_key": str, "model": str, "context_tokens": int, "timeout_s": float,
-    "connect_timeout_s": float, "reasoning": str, "max_tokens_field": str, "currency": str,
-    "price_prompt": str, "price_cached": str, "price_completion": str, "headers": dict, "extra": dict,
-}  # fmt: skip
 # What a trusted workspace may set: nothing that chooses models, keys, modes, rules or launch commands.
 WORKSPACE_KEYS = frozenset({"steps", "context.inline", "command.seconds"})
+_WORKSPACE_FILE = ".limnos/config.toml"
 
 
 class Environment(NamedTuple):
@@ -188,14 +189,28 @@ def load(
     environment: Environment, flags: Mapping[str, str] | None = None, workspace: Path | None = None
 ) -> Settings:
     """Merge all layers. `workspace` is the folder only if it is trusted. Raises SettingsError."""
-    tables = _tables(environment, workspace)
+    flags = flags or {}
+    tables = _tables(environment, None)
     values: dict[str, Any] = {
-        key.attribute: _winner(_layers(key, environment, flags or {}, tables))[0] for key in KEYS.values()
+        key.attribute: _winner(_layers(key, environment, flags, tables))[0] for key in KEYS.values()
     }
     providers: dict[str, Mapping[str, Any]] = {}
     for table in reversed([tables["user"], tables["system"]]):
         providers.update(_providers(table))
-    return Settings(**values, providers=providers)
+    fixed = frozenset(
+        key.name for key in KEYS.values() if key.name in flags or environment.text(key.variable)
+    )
+    settings = Settings(**values, providers=providers, fixed=fixed)
+    return with_workspace(settings, workspace) if workspace else settings
+
+
+def with_workspace(settings: Settings, folder: Path) -> Settings:
+    """`settings` with what the trusted `folder` says about the few keys it may set. Raises SettingsError."""
+    table = read_table(folder / _WORKSPACE_FILE)
+    keys = (KEYS[name] for name in sorted(WORKSPACE_KEYS - settings.fixed))
+    said = {key.attribute: _from_table(key, table, _WORKSPACE_FILE) for key in keys}
+    changes: dict[str, Any] = {attribute: value for attribute, value in said.items() if value is not None}
+    return replace(settings, **changes)
 
 
 def explain(
@@ -223,7 +238,7 @@ def _near(name: str) -> list[str]:
 def parse_value(key: Key, text: str, where: str) -> Value:
     """Read `text` as a value of `key`. Raises SettingsError that names `where` it stands."""
     try:
-        value = _convert(key.kind, text)
+        value = cast("Value", key.kind(text))
     except ValueError:
         raise SettingsError(
             f"{key.name} in {where} is {text!r}, not {_kind_name(key.kind)}",
@@ -232,18 +247,10 @@ def parse_value(key: Key, text: str, where: str) -> Value:
     return _in_range(key, value, where)
 
 
-def _convert(kind: type, text: str) -> Value:
-    if kind is bool:
-        if text.lower() not in ("true", "false"):
-            raise ValueError(text)
-        return text.lower() == "true"
-    return cast("Value", kind(text))
-
-
 def _in_range(key: Key, value: Value, where: str) -> Value:
     if key.choices and value not in key.choices:
         raise SettingsError(f"{key.name} in {where} is {value!r}", f"one of: {', '.join(key.choices)}")
-    number = value if isinstance(value, int | float) and not isinstance(value, bool) else key.least
+    number = value if isinstance(value, int | float) else key.least
     if not (key.least <= number <= key.most and number < inf):
         bounds = f"at least {key.least:g}" + (f" and at most {key.most:g}" if key.most < inf else "")
         raise SettingsError(f"{key.name} in {where} is {value}", f"a number of {bounds}")
@@ -252,20 +259,8 @@ def _in_range(key: Key, value: Value, where: str) -> Value:
     return value
 
 
-def money(text: str, key: str) -> Decimal:
-    """A decimal amount. Raises SettingsError that names `key`."""
-    fix = f"limnos config set {key.split(' ', maxsplit=1)[0]} 1.50"
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        raise SettingsError(f"{key} is {text!r}, not an amount of money", fix) from None
-    if not amount.is_finite() or amount < 0:
-        raise SettingsError(f"{key} is {text!r}, not a finite amount of at least 0", fix)
-    return amount
-
-
 def _kind_name(kind: type) -> str:
-    return {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}[kind]
+    return {str: "a text", int: "a whole number", float: "a number"}[kind]
 
 
 def _winner(layers: list[Layer]) -> tuple[Value, str]:
@@ -286,7 +281,7 @@ def _layers(
     allowed = key.name in WORKSPACE_KEYS
     note = "" if allowed else f"a workspace may not set {key.name}"
     for name, place in (
-        ("project", ".limnos/config.toml"),
+        ("project", _WORKSPACE_FILE),
         ("user", str(environment.home / "config.toml")),
         ("system", str(environment.system / "config.toml")),
     ):
@@ -315,7 +310,7 @@ def _from_table(key: Key, table: Mapping[str, Any], place: str) -> Value | None:
 
 def _tables(environment: Environment, workspace: Path | None) -> dict[str, Mapping[str, Any]]:
     return {
-        "project": read_table(workspace / ".limnos" / "config.toml") if workspace else {},
+        "project": read_table(workspace / _WORKSPACE_FILE) if workspace else {},
         "user": _known_table(environment.home / "config.toml"),
         "system": _known_table(environment.system / "config.toml"),
     }
@@ -361,18 +356,3 @@ def _providers(table: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     for name, entry in cast("Mapping[str, Any]", providers).items():
         check_provider(name, entry)
     return cast("Mapping[str, Mapping[str, Any]]", providers)
-
-
-def check_provider(name: str, entry: Any) -> None:
-    """Raise SettingsError when `[providers.NAME]` has an unknown key, a wrong type or no address."""
-    fix = f"limnos config set providers.{name}.base_url ADDRESS"
-    if not isinstance(entry, Mapping):
-        raise SettingsError(f"providers.{name} is no table", fix)
-    for key, value in cast("Mapping[str, Any]", entry).items():
-        kind = PROVIDER_KEYS.get(key)
-        if kind is None:
-            raise SettingsError(f"providers.{name}.{key} is unknown", f"one of: {', '.join(PROVIDER_KEYS)}")
-        if not isinstance(value, kind) and not (kind is float and type(value) is int):
-            raise SettingsError(f"providers.{name}.{key} is {value!r}, not a {kind.__name__}", fix)
-    if not cast("Mapping[str, Any]", entry).get("base_url"):
-        raise SettingsError(f"providers.{name} has no base_url", fix)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from limnos import lazy
+from limnos.agent.provider_table import PROVIDER_KEYS, check_field
 from limnos.agent.settings import (
-    PROVIDER_KEYS,
     Environment,
     Value,
     known_key,
@@ -83,9 +83,11 @@ def _provider_value(name: str, text: str) -> Value:
             f"limnos secrets set {parts[1]}, then: {name} secret:{parts[1]}",
         )
     try:
-        return PROVIDER_KEYS[parts[2]](text)
+        value: Value = PROVIDER_KEYS[parts[2]](text)
     except ValueError:
         raise SettingsError(f"{name} is {text!r}, not a number", f"limnos config set {name} NUMBER") from None
+    check_field(parts[1], parts[2], value)
+    return value
 
 
 def _write(path: Path, text: str) -> None:

@@ -89,10 +89,15 @@ class Session(Protocol):
 
 
 class Open(NamedTuple):
-    """How to open a session. `session` None makes a new one; `attended` says a person can answer."""
+    """How to open a session. `session` None makes a new one; `attended` says a person can answer.
+
+    Without `cwd` a session goes on in the folder it was started in, if that is still there, and a new one
+    begins in the current folder. Rules that an *always* stored count only in the folder they were stored in.
+    `trust` takes the folder as the person's own: its `.limnos/config.toml` counts, for the keys it may set.
+    """
 
     session: str | None = None
-    cwd: str = "."
+    cwd: str | None = None
     mode: str | None = None
     model: str | None = None
     steps: int | None = None

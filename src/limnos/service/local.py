@@ -12,7 +12,7 @@ from limnos.agent.clock import RandomIds
 from limnos.agent.export import export_markdown, export_openai
 from limnos.agent.runner import Input, Runner
 from limnos.agent.sessions import fold
-from limnos.agent.settings import KEYS, Environment, Settings, parse_value
+from limnos.agent.settings import KEYS, Environment, Settings, parse_value, with_workspace
 from limnos.kernel.cancel import StopReason
 from limnos.kernel.errors import UsageError
 from limnos.kernel.events import Event, SessionChanged
@@ -104,13 +104,15 @@ class LocalKernel:
 
     async def open(self, how: Open) -> Session:
         """See `Kernel`."""
-        settings = _overridden(self._settings, how)
-        cwd = _folder(how.cwd)
         if how.session is None:
-            session = RandomIds(self._base.files.exists).new("session")
+            session, started_in = RandomIds(self._base.files.exists).new("session"), ""
             path = self._base.files.new_path(session)
         else:
             session, path = how.session, self._base.files.find(how.session)
+            started_in = self._base.files.started_in(path)
+        cwd = _folder(how.cwd, started_in)
+        settings = with_workspace(self._settings, Path(cwd)) if how.trust else self._settings
+        settings = _overridden(settings, how)
         model = self._model(settings)
         runner = open_session(
             self._base, settings, model, Opening(path, session, cwd, how.attended, how.trust)
@@ -181,8 +183,9 @@ class LocalKernel:
         return self._models[key]
 
 
-def _folder(path: str) -> str:
-    """The folder with links resolved. Raises UsageError when it is none."""
+def _folder(asked: str | None, started_in: str) -> str:
+    """Where a session works, with links resolved. Raises UsageError when that is no folder."""
+    path = asked or (started_in if os.path.isdir(started_in) else ".")
     real = os.path.realpath(path)
     if not os.path.isdir(real):
         raise UsageError(f"{path} is no folder", "start limnos in a folder that exists")

@@ -1,0 +1,52 @@
+"""What a table `[providers.NAME]` may hold, checked when it is set and when it is loaded."""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, cast
+
+from limnos.agent.money import money
+from limnos.kernel.errors import SettingsError
+
+PROVIDER_KEYS: Mapping[str, type] = {
+    "base_url": str, "api_key": str, "model": str, "context_tokens": int, "timeout_s": float,
+    "connect_timeout_s": float, "reasoning": str, "max_tokens_field": str, "currency": str,
+    "price_prompt": str, "price_cached": str, "price_completion": str, "headers": dict, "extra": dict,
+}  # fmt: skip
+_PRICES = ("price_prompt", "price_cached", "price_completion")
+_REASONING = ("keep", "pad", "drop")
+_EXAMPLES = {
+    "context_tokens": "32768",
+    "timeout_s": "240",
+    "connect_timeout_s": "10",
+    "reasoning": "keep",
+    **dict.fromkeys(_PRICES, "1.50"),
+}
+
+
+def check_provider(name: str, entry: Any) -> None:
+    """Raise SettingsError when `[providers.NAME]` has an unknown key, a wrong value or no address."""
+    fix = f"limnos config set providers.{name}.base_url ADDRESS"
+    if not isinstance(entry, Mapping):
+        raise SettingsError(f"providers.{name} is no table", fix)
+    table = cast("Mapping[str, Any]", entry)
+    for key, value in table.items():
+        check_field(name, key, value)
+    if not table.get("base_url"):
+        raise SettingsError(f"providers.{name} has no base_url", fix)
+
+
+def check_field(name: str, key: str, value: Any) -> None:
+    """Raise SettingsError when `providers.NAME.KEY` is unknown or cannot be `value`."""
+    kind = PROVIDER_KEYS.get(key)
+    if kind is None:
+        raise SettingsError(f"providers.{name}.{key} is unknown", f"one of: {', '.join(PROVIDER_KEYS)}")
+    where = f"providers.{name}.{key}"
+    fix = f"limnos config set {where} {_EXAMPLES.get(key, 'VALUE')}"
+    if type(value) is not kind and not (kind is float and type(value) is int):
+        raise SettingsError(f"{where} is {value!r}, not a {kind.__name__}", fix)
+    if key in _PRICES and value:
+        money(str(value), where)
+    if kind in (int, float) and not (isfinite(value) and value > 0):
+        raise SettingsError(f"{where} is {value}, not a finite number above 0", fix)
+    if key == "reasoning" and value not in _REASONING:
+        raise SettingsError(f"{where} is {value!r}, not one of {', '.join(_REASONING)}", fix)
