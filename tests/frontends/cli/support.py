@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from limnos.frontends.cli.look import Look
+from limnos.frontends.cli.markdown import Reader, render
 from limnos.frontends.cli.spans import Line, plain
 
 SHARED = Path(__file__).parents[3] / ".." / "shared"
@@ -33,6 +34,12 @@ def look(columns: int = 80) -> Look:
 def text(rows: Sequence[Line]) -> list[str]:
     """Rows without their roles, and without blanks at the end."""
     return [plain(row).rstrip() for row in rows]
+
+
+def laid_out(source: str, cells: int) -> list[Line]:
+    """A whole markdown text as rows."""
+    reader = Reader()
+    return [row for block in reader.feed(source) + reader.close() for row in render(block, cells)]
 
 
 def script(folder: Path, *steps: Mapping[str, Any]) -> str:

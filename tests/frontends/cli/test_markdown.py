@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limnos.frontends.cli.markdown import Block, Reader, render_all
+from limnos.frontends.cli.markdown import Block, Reader
 from limnos.frontends.cli.spans import Span, plain
+from tests.frontends.cli.support import laid_out
 
 SOURCE = """# Why
 
@@ -42,7 +43,7 @@ def _read(text: str, size: int) -> list[Block]:
 
 
 def test_an_answer_is_laid_out_with_its_fences_lists_and_tables() -> None:
-    assert [plain(row) for row in render_all(SOURCE, 40)] == [
+    assert [plain(row) for row in laid_out(SOURCE, 40)] == [
         "Why", "",
         "The build fails because two files define", "`home`, see the log", "(https://ci.example/1).", "",
         "- first goes on", "- second", "",
@@ -79,7 +80,7 @@ def test_a_code_line_is_final_at_its_newline() -> None:
 
 
 def test_arithmetic_and_names_are_not_emphasis() -> None:
-    assert [plain(row) for row in render_all("2 * 3 * 4 and snake_case_name", 60)] == [
+    assert [plain(row) for row in laid_out("2 * 3 * 4 and snake_case_name", 60)] == [
         "2 * 3 * 4 and snake_case_name"
     ]
 
@@ -87,15 +88,15 @@ def test_arithmetic_and_names_are_not_emphasis() -> None:
 @pytest.mark.parametrize("unit", ["**a ", "`a ``", "[a", "*a ", "a](", "![x](", "|", "> ", "1. "])
 def test_unclosed_marks_cost_no_more_than_text(unit: str) -> None:
     began = time.monotonic()
-    render_all(unit * (100_000 // len(unit)), 80)
+    laid_out(unit * (100_000 // len(unit)), 80)
     assert time.monotonic() - began < 10
 
 
 def test_a_link_shows_its_text_and_its_real_address() -> None:
-    (row,) = render_all("[bank](https://evil.example)", 60)
+    (row,) = laid_out("[bank](https://evil.example)", 60)
     assert plain(row) == "bank (https://evil.example)"
 
 
 def test_bold_and_code_have_roles_and_code_keeps_its_ticks() -> None:
-    (row,) = render_all("**a** `b`", 60)
+    (row,) = laid_out("**a** `b`", 60)
     assert row == (Span("a", "bold"), Span(" "), Span("`b`", "accent"))

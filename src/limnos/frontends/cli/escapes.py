@@ -57,11 +57,6 @@ def hosts_in_ascii(text: str) -> str:
     return text if text.isascii() else _HOST.sub(lambda found: found["before"] + _ascii(found["host"]), text)
 
 
-def from_bytes(data: bytes) -> str:
-    """Untrusted bytes as text for `visible`: what is no UTF-8 ends up as an escape of its byte."""
-    return data.decode("utf-8", "surrogateescape")
-
-
 def _spell(found: re.Match[str], text: str) -> str:
     character = found[0]
     if character in _JOINERS and _joins(text, found.start()):

@@ -162,12 +162,6 @@ def render(block: Block, cells: int) -> list[Line]:
             return wrap(inline(_joined(text)), min(cells, _PROSE_WIDTH))
 
 
-def render_all(text: str, cells: int) -> list[Line]:
-    """A whole text at once."""
-    reader = Reader()
-    return [row for block in reader.feed(text) + reader.close() for row in render(block, cells)]
-
-
 def inline(text: str) -> Line:
     """Code keeps its ticks, bold is bold, a link is its text and its address."""
     spans: list[Span] = []
