@@ -56,6 +56,21 @@ def test_enter_while_it_works_queues_and_up_takes_the_line_back(tmp_path: Path) 
     chat.end()
 
 
+def test_a_line_that_the_full_queue_refuses_stays_in_the_composer(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "word " * 5000, "delay": 0.05})
+    chat.send("first\r")
+    chat.wait_for("word")
+    for number in range(256):
+        chat.send(f"{number}\r")
+        chat.wait_for(f"› queued {number + 1}  {number}" if number < 4 else f"› queued  {number - 2} more")
+    chat.send("one too many\r")
+    chat.wait_for("error: 256 inputs are waiting already")
+    chat.wait_for("your line is kept below")
+    chat.wait_for("› one too many")
+    chat.send("\x03\x03")
+    assert chat.end() == 130
+
+
 def test_a_queued_line_is_sent_when_the_turn_ends(tmp_path: Path) -> None:
     chat = _start(
         tmp_path,
@@ -285,6 +300,23 @@ def test_slash_commands_say_what_they_do_and_unknown_ones_are_no_message(tmp_pat
     chat.send("/quit\r")
     assert chat.end() == 0
     assert "never asked" not in chat.output
+
+
+def test_show_prints_a_result_and_names_the_numbers_that_exist(tmp_path: Path) -> None:
+    listing = {"calls": [{"name": "list_dir", "arguments": {"path": "."}}]}
+    chat = _start(tmp_path, listing, {"text": "done now"})
+    chat.send("/show 1\r")
+    chat.wait_for("error: no call has a result yet")
+    (tmp_path / "work" / "found.txt").touch()
+    chat.send("go\r")
+    chat.wait_for("done now")
+    chat.send("/show 99\r")
+    chat.wait_for("error: event 99 is no result of a call; the newest are ")
+    number = chat.wait_for("\r\n").strip()
+    chat.wait_for(f"fix: /show {number}")
+    chat.send(f"/show {number}\r")
+    chat.wait_for("\r\n  found.txt")
+    _leave(chat)
 
 
 def test_an_opened_session_shows_what_was_said(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.frontends.cli.support import Tty, limnos, script
 
 WRITE = {"calls": [{"name": "run_command", "arguments": {"command": "echo made > made.txt"}}]}
@@ -48,3 +50,21 @@ def test_a_pipe_is_answered_line_by_line_and_then_it_ends(tmp_path: Path) -> Non
     assert done.returncode == 0
     assert done.stdout == "  one\n  two\n"
     assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_more_piped_lines_than_the_queue_holds_are_all_answered(tmp_path: Path) -> None:
+    model = script(tmp_path, *({"text": f"answer {n}"} for n in range(300)))
+    done = limnos(tmp_path, given="".join(f"line {n}\n" for n in range(300)), LIMNOS_MODEL=model)
+    assert done.returncode == 0
+    assert "error:" not in done.stderr
+    assert done.stdout.splitlines() == [f"  answer {n}" for n in range(300)]
+
+
+@pytest.mark.parametrize(
+    ("given", "answers"), [("first\n/retry\n", 2), ("/now first\n", 1), ("/continue\n", 1), ("/nothing\n", 0)]
+)
+def test_a_piped_command_that_starts_a_turn_is_waited_for(tmp_path: Path, given: str, answers: int) -> None:
+    model = script(tmp_path, *({"text": "here", "delay": 0.01} for _ in range(answers)))
+    done = limnos(tmp_path, given=given, LIMNOS_MODEL=model)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == ["  here"] * answers

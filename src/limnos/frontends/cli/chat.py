@@ -4,7 +4,6 @@ Keys are drawn at once, the stream at most thirty times a second.
 """
 
 import asyncio
-import contextlib
 import signal
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -17,8 +16,9 @@ from limnos.frontends.cli.editor import Editor
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.history import past_events
 from limnos.frontends.cli.keys import Decoder, Key
+from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.screen import Live, Screen
-from limnos.frontends.cli.slash import Desk, Leave, complete, error_lines
+from limnos.frontends.cli.slash import Desk, Leave, complete
 from limnos.frontends.cli.spans import Line, Span, line
 from limnos.frontends.cli.tty import RawTerminal
 from limnos.kernel.errors import LimnosError
@@ -28,8 +28,10 @@ from limnos.kernel.seams import Answer
 _STREAM_SECONDS = 1 / 30
 _SPINNER_SECONDS = 0.1
 _SHOWN_TURNS = 3
+_SHOWN_QUEUE = 4  # rows
 _STOPPED = 130
 _TERMINATED = 143
+_KEPT = line(Span("  your line is kept below", "dim"))
 
 
 @dataclass(slots=True)
@@ -85,8 +87,8 @@ class Chat:
         """Take one event of the session."""
         desk = self.desk
         if isinstance(event, TurnStarted):
-            desk.note(event)
             self.editor.remember(event.input)
+        desk.note(event)
         rows = desk.transcript.apply(event)
         self._stopping = self._stopping and desk.transcript.working
         question = desk.transcript.question
@@ -152,16 +154,19 @@ class Chat:
             self.editor.break_line()
             return
         text = self.editor.expanded()
-        if text.strip() and not self._answer(text):
+        if not text.strip() or self._answer(text):
+            return
+        if text.startswith("/"):
             self.editor.take()
-            self._start(self._submit(text))
+            self._start(self._command(text))
+        else:
+            self._give(self.desk.send, text)
 
     def inject(self) -> None:
         """Alt-Enter: the line goes to the running turn."""
-        text = self.editor.take()
+        text = self.editor.expanded()
         if text.strip():
-            with contextlib.suppress(LimnosError):
-                self.desk.inject(text)
+            self._give(self.desk.inject, text)
 
     def deny(self) -> None:
         """Alt-N: no, whatever stands in the composer."""
@@ -179,7 +184,7 @@ class Chat:
         """Up on an empty line edits the last queued message."""
         queued = self.desk.session.queued() if self.desk.transcript.working else []
         if queued and not self.editor.text:
-            self.desk.session.drop(len(queued) - 1)
+            self.desk.take_back(len(queued) - 1)
             self.editor.set(queued[-1].text, time.monotonic())
         else:
             self.editor.press(Key("up"), time.monotonic())
@@ -206,8 +211,23 @@ class Chat:
             self.desk.session.answer(self.row.asked.approval, heard.answer)
         return True
 
-    async def _submit(self, text: str) -> None:
-        outcome = await self.desk.enter(text)
+    def _give(self, give: Callable[[str], None], text: str) -> None:
+        """Hand the line over; one that is refused stays in the composer."""
+        try:
+            give(text)
+        except LimnosError as error:
+            self.print([*error_lines(error.what, error.fix), _KEPT])
+        else:
+            self.editor.take()
+
+    async def _command(self, text: str) -> None:
+        try:
+            outcome = await self.desk.enter(text)
+        except LimnosError as error:
+            if not self.editor.text:
+                self.editor.set(text, time.monotonic())
+            self.print(error_lines(error.what, error.fix))
+            return
         if isinstance(outcome, Leave):
             self.leave(outcome)
         elif outcome:
@@ -218,7 +238,7 @@ class Chat:
             async for event in self.desk.session.events(after):
                 self.hear(event)
         except LimnosError as error:
-            self.print(error_lines(error))
+            self.print(error_lines(error.what, error.fix))
 
     async def _spin(self) -> None:
         while True:
@@ -277,8 +297,8 @@ class Chat:
         for place, event in enumerate(past):
             new = self.desk.transcript.apply(event)
             if isinstance(event, TurnStarted):
-                self.desk.note(event)
                 self.editor.remember(event.input)
+            self.desk.note(event)
             if not begins or place >= begins[earlier]:
                 rows += new
         self.desk.transcript.rest()
@@ -310,12 +330,17 @@ class Chat:
         look = self.desk.console.look
         if not self.desk.transcript.working or self.row:
             return []
-        return [
+        waiting = self.desk.session.queued()
+        shown = waiting if len(waiting) <= _SHOWN_QUEUE else waiting[: _SHOWN_QUEUE - 1]
+        rows = [
             look.right(
                 look.cut(look.signed("you", f"queued {n}  {one_line(sent.text)}")), f"Up edits, /drop {n}"
             )
-            for n, sent in enumerate(self.desk.session.queued(), 1)
+            for n, sent in enumerate(shown, 1)
         ]
+        if len(shown) < len(waiting):
+            rows.append(look.signed("you", f"queued  {len(waiting) - len(shown)} more"))
+        return rows
 
 
 _KEYS: dict[str, Callable[[Chat], None]] = {

@@ -17,7 +17,7 @@ from limnos import __version__
 from limnos.agent.settings import Environment
 from limnos.frontends.cli.cells import pad, width, wrap
 from limnos.frontends.cli.escapes import one_line
-from limnos.frontends.cli.look import Look, Terminal
+from limnos.frontends.cli.look import Look, Terminal, error_lines
 from limnos.frontends.cli.spans import Line, Span, line, painted
 from limnos.kernel.errors import LimnosError, UsageError
 
@@ -89,9 +89,8 @@ class Console:
 
     def complain(self, what: str, fix: str) -> None:
         """The two lines of an error; the fix is the last."""
-        self.say(Span("error:", "bad"), f" {one_line(what)}")
-        if fix:
-            self.say(f"fix: {one_line(fix)}")
+        for row in error_lines(what, fix):
+            self.say_line(row)
 
     def fail(self, error: LimnosError) -> int:
         """Say an error and return its exit code."""

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from limnos.frontends.cli.accessible import FIRST_LINE, LETTERS, STILL_SECONDS, Speaker
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.history import last_seq
-from limnos.frontends.cli.slash import Desk, Leave, error_lines
+from limnos.frontends.cli.look import error_lines
+from limnos.frontends.cli.slash import Desk, Leave
 from limnos.frontends.cli.spans import Line, is_text, line, plain
-from limnos.kernel.errors import LimnosError
+from limnos.kernel.errors import LimitError, LimnosError
 from limnos.kernel.events import ApprovalAsked, Event, TurnFinished, TurnStarted
 
 _PROGRESS_SECONDS = 10
@@ -32,10 +33,15 @@ class LineChat:
     _left: "asyncio.Future[Leave] | None" = None
     _typed: bytes = b""
     _ended: bool = False
-    _waiting: int = 0
     _stopping: bool = False
     _at_prompt: bool = False
+    _busy: bool = False
     _inputs: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue[str])
+    _room: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def _can_ask(self) -> bool:
+        return self.desk.console.terminal.can_ask
 
     async def run(self) -> Leave:
         """Until the person leaves or the input ends and everything is answered."""
@@ -86,19 +92,27 @@ class LineChat:
     async def _obey(self) -> None:
         while True:
             text = await self._inputs.get()
-            self._at_prompt = False
+            self._at_prompt, self._busy = False, True
             outcome = None if self._answer(text) or not text.strip() else await self._enter(text)
+            self._busy = False
             if isinstance(outcome, Leave):
                 self._leave(outcome)
             elif outcome:
                 self._show(outcome)
-            if self.row or not self._waiting:
+            if self.row or self.desk.resting:
                 self._prompt()
             self._maybe_end()
 
     async def _enter(self, text: str) -> list[Line] | Leave:
-        self._waiting += not text.startswith("/")
-        return await self.desk.enter(text)
+        """Do what a line says. A program's line waits for room in the queue, a person is told."""
+        while True:
+            self._room.clear()
+            try:
+                return await self.desk.enter(text)
+            except LimnosError as error:
+                if self._can_ask or not isinstance(error, LimitError):
+                    return error_lines(error.what, error.fix)
+            await self._room.wait()
 
     def _answer(self, text: str) -> bool:
         """Whether a line answered the open question; menus by number count in accessible mode."""
@@ -124,7 +138,7 @@ class LineChat:
             async for event in self.desk.session.events(after):
                 self._hear(event)
         except LimnosError as error:
-            self._show(error_lines(error))
+            self._show(error_lines(error.what, error.fix))
 
     def _hear(self, event: Event) -> None:
         self.desk.note(event)
@@ -135,13 +149,14 @@ class LineChat:
         elif self.desk.transcript.question is None:
             self.row = None
         if isinstance(event, ApprovalAsked | TurnFinished):
-            self._waiting -= isinstance(event, TurnFinished)
             self._stopping = False
-            if self.row or not self._waiting:
+            if isinstance(event, TurnFinished) and event.reason == "stopped" and not self._can_ask:
+                self._leave(Leave(code=_STOPPED))
+            if self.row or self.desk.resting:
                 self._prompt()
             self._maybe_end()
         elif isinstance(event, TurnStarted):
-            self._waiting = max(1, self._waiting)
+            self._room.set()
 
     async def _progress(self) -> None:
         seconds = STILL_SECONDS if self.accessible else _PROGRESS_SECONDS
@@ -165,7 +180,7 @@ class LineChat:
             (console.show if is_text(row) or self.accessible else console.say_line)(row)
 
     def _prompt(self) -> None:
-        if not self.desk.console.terminal.can_ask:
+        if not self._can_ask:
             return
         if self.row and not self.accessible:
             sys.stderr.write(plain(self.row.row(self.desk.console.look, "", 0.0)) + "\n")
@@ -192,7 +207,7 @@ class LineChat:
             self._left.set_exception(fault)
 
     def _maybe_end(self) -> None:
-        if self._ended and self._inputs.empty() and self._waiting <= 0:
+        if self._ended and self._inputs.empty() and not self._busy and self.desk.resting:
             self._leave(Leave())
 
     def _leave(self, leave: Leave) -> None:

@@ -7,8 +7,9 @@ from datetime import tzinfo
 from typing import NamedTuple, TextIO
 
 from limnos.frontends.cli.cells import cut_line, line_width
+from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.screen import Size
-from limnos.frontends.cli.spans import Line, Role, Span, line, painted
+from limnos.frontends.cli.spans import Line, Role, Span, line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _NARROW = 60
@@ -124,11 +125,7 @@ class Terminal(NamedTuple):
         return Look(lambda: self.size().columns, Signs() if self.unicode else ASCII_SIGNS, home)
 
 
-def printer(stream: TextIO, colour: bool) -> Callable[[Line], None]:
-    """A function that prints one line to `stream` at once."""
-
-    def show(spans: Line) -> None:
-        stream.write(painted(spans, colour) + "\n")
-        stream.flush()
-
-    return show
+def error_lines(what: str, fix: str) -> list[Line]:
+    """The two lines of an error; the fix is the last."""
+    rows = [line(Span("error:", "bad"), f" {one_line(what)}")]
+    return [*rows, line(f"fix: {one_line(fix)}")] if fix else rows

@@ -9,14 +9,23 @@ from typing import NamedTuple
 from limnos.frontends.cli.clipboard import copy
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line, visible
+from limnos.frontends.cli.history import past_events
+from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.spans import Line, Span, line
 from limnos.frontends.cli.times import counted, thousands, when
 from limnos.frontends.cli.transcript import Transcript
-from limnos.kernel.errors import LimnosError
-from limnos.kernel.events import CallFinished, TurnStarted
+from limnos.kernel.events import (
+    CallFinished,
+    Event,
+    InputInjected,
+    TurnFinished,
+    TurnResumed,
+    TurnStarted,
+)
 from limnos.service.client import Kernel, Open, Send, Session
 
 _LISTED = 10
+_RESUMED = "resumed"
 
 
 class Leave(NamedTuple):
@@ -37,24 +46,56 @@ class Desk:
     transcript: Transcript
     write: Callable[[str], None]
     last_input: str = field(default="")
+    _taken: set[str] = field(default_factory=set[str])
+    _halted: bool = False
+
+    @property
+    def resting(self) -> bool:
+        """Whether nothing runs and nothing that the session took will begin by itself."""
+        return not self.transcript.working and (self._halted or not self._taken)
 
     def send(self, text: str) -> None:
         """Queue a message. Raises LimitError when too many wait."""
         self.last_input = text
-        self.session.send(Send(text, uuid.uuid4().hex))
+        self._give(self.session.send, text)
 
     def inject(self, text: str) -> None:
-        """Give a message to the running turn."""
-        self.session.inject(Send(text, uuid.uuid4().hex))
+        """Give a message to the running turn. Raises LimitError when none runs and too many wait."""
+        self._give(self.session.inject, text)
+
+    def _give(self, take: Callable[[Send], None], text: str) -> None:
+        message = Send(text, uuid.uuid4().hex)
+        take(message)
+        self._taken.add(message.client_id)
+        self._halted = False
+
+    def take_back(self, position: int) -> Send | None:
+        """The input at `position` (from 0), out of the queue."""
+        dropped = self.session.drop(position)
+        if dropped is not None:
+            self._taken.discard(dropped.client_id)
+        return dropped
+
+    def note(self, event: Event) -> None:
+        """Keep what the session does with inputs: which it began, whether its queue goes on, the last."""
+        match event:
+            case TurnStarted():
+                self.last_input = event.input
+                self._taken.discard(event.client_id)
+            case InputInjected():
+                self._taken.discard(event.client_id)
+            case TurnResumed():
+                self._taken.discard(_RESUMED)
+            case TurnFinished():
+                self._halted = event.reason in ("stopped", "terminated")
+            case _:
+                pass
 
     async def enter(self, text: str) -> list[Line] | Leave:
-        """Do what a typed line says; the lines to show, or that the chat ends."""
-        try:
-            if text.startswith("/"):
-                return await self._command(text)
-            self.send(text)
-        except LimnosError as error:
-            return error_lines(error)
+        """Do what a typed line says; the lines to show, or that the chat ends. Raises LimnosError."""
+        if text.startswith("/"):
+            return await self._command(text)
+        self.send(text)
         return []
 
     async def _command(self, text: str) -> list[Line] | Leave:
@@ -62,7 +103,7 @@ class Desk:
         known = _COMMANDS.get(name)
         if known is None:
             near = next(iter(difflib.get_close_matches(name, _COMMANDS, 1)), "help")
-            return [line(Span("error:", "bad"), f" no command `/{one_line(name)}`"), line(f"fix: /{near}")]
+            return error_lines(f"no command `/{name}`", f"/{near}")
         return await known.act(self, argument.strip())
 
     async def help(self, _: str) -> list[Line]:
@@ -78,6 +119,8 @@ class Desk:
         """go on with an interrupted or stopped turn"""
         if self.session.interrupted:
             self.session.resume()
+            self._taken.add(_RESUMED)
+            self._halted = False
         else:
             self.send("continue")
         return []
@@ -86,28 +129,29 @@ class Desk:
         """print the whole result of a call"""
         number = argument.lstrip("#")
         if not number.isdecimal():
-            return [line(Span("error:", "bad"), " /show needs a number"), line("fix: /show 15")]
-        async for event in self.session.events(int(number) - 1):
-            if event.seq == int(number) and isinstance(event, CallFinished):
-                return [line("  ", row) for row in visible(event.text).split("\n")]
-            break
-        return [line(Span("error:", "bad"), f" event {number} is no result of a call"), line("fix: /help")]
+            return error_lines("/show needs a number", "/show 15")
+        results = {event.seq: event for event in past_events(self.session) if isinstance(event, CallFinished)}
+        found = results.get(int(number))
+        if found is not None:
+            return [line("  ", row) for row in visible(found.text).split("\n")]
+        if not results:
+            return error_lines("no call has a result yet", "/help")
+        newest = list(results)[-_LISTED:]
+        known = f"the newest are {', '.join(map(str, newest))}"
+        return error_lines(f"event {number} is no result of a call; {known}", f"/show {newest[-1]}")
 
     async def drop(self, argument: str) -> list[Line]:
         """take a queued line back"""
         position = int(argument) - 1 if argument.isdecimal() else 0
-        dropped = self.session.drop(position)
+        dropped = self.take_back(position)
         if dropped is None:
-            return [
-                line(Span("error:", "bad"), f" nothing is queued at {position + 1}"),
-                line("fix: /drop 1"),
-            ]
+            return error_lines(f"nothing is queued at {position + 1}", "/drop 1")
         return [self.console.look.signed("idle", f"dropped: {one_line(dropped.text)}")]
 
     async def now(self, argument: str) -> list[Line]:
         """give a line to the running turn at its next step"""
         if not argument:
-            return [line(Span("error:", "bad"), " /now needs a text"), line("fix: /now use the other branch")]
+            return error_lines("/now needs a text", "/now use the other branch")
         self.inject(argument)
         return []
 
@@ -165,11 +209,6 @@ class Desk:
         self.send(self.last_input)
         return []
 
-    def note(self, event: object) -> None:
-        """Remember the last input of any client, for /retry."""
-        if isinstance(event, TurnStarted):
-            self.last_input = event.input
-
 
 class Slash(NamedTuple):
     """A slash command: what it does, its argument, one line of help."""
@@ -203,12 +242,6 @@ def complete(text: str) -> str:
     """The one slash command that `text` is the begin of, with a blank; else `text` as it is."""
     found = [name for name in _COMMANDS if text.startswith("/") and name.startswith(text[1:])]
     return f"/{found[0]} " if len(found) == 1 and " " not in text else text
-
-
-def error_lines(error: LimnosError) -> list[Line]:
-    """An error as its two lines."""
-    rows = [line(Span("error:", "bad"), f" {one_line(error.what)}")]
-    return [*rows, line(f"fix: {one_line(error.fix)}")] if error.fix else rows
 
 
 def _usage(name: str, command: Slash) -> str:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from limnos.frontends.cli.approvals import answered_line, question_lines
 from limnos.frontends.cli.calls import Call, finished_lines, group_line, head, tail_lines
 from limnos.frontends.cli.escapes import one_line, visible
-from limnos.frontends.cli.look import Look
+from limnos.frontends.cli.look import Look, error_lines
 from limnos.frontends.cli.markdown import Block, Reader, render
 from limnos.frontends.cli.meter import Meter
 from limnos.frontends.cli.spans import TEXT_INDENT, Line, Span, line
@@ -170,8 +170,7 @@ class Transcript:
             )
             text = f"{event.reason} after step {event.steps}" + (f": {calls}" if calls else "")
             return [line(f"{text}  next: /continue")]
-        rows = [line(Span("error:", "bad"), f" {one_line(event.message or event.reason)}")]
-        return [*rows, line(f"fix: {one_line(event.fix)}")] if event.fix else rows
+        return error_lines(event.message or event.reason, event.fix)
 
     def _reply(self, event: ReplyFinished | StepFinished) -> list[Line]:
         rows: list[Line] = []
