@@ -311,6 +311,22 @@ def test_sessions_are_renamed_forked_exported_and_replayed(tmp_path: Path) -> No
     assert limnos(tmp_path, "open", "nosuch", LIMNOS_MODEL=model).returncode == 2
 
 
+def test_a_changed_record_is_named_before_the_damage(tmp_path: Path) -> None:
+    limnos(tmp_path, "run", "hi", LIMNOS_MODEL=script(tmp_path, SAYS_HELLO))
+    (log,) = (tmp_path / "home").rglob("*.jsonl")
+    records = log.read_bytes().replace(b'"input":"hi"', b'"input":"ho"').split(b"\n")
+    log.write_bytes(b"\n".join([*records[:-2], b"no record", *records[-2:]]))
+
+    done = limnos(tmp_path, "replay", str(log), "--verify")
+
+    assert done.returncode == 1
+    first, goes_to, damage, shows = done.stderr.strip().split("\n")
+    assert re.match(r"error: #\d+ ", first)
+    assert goes_to.startswith(f"fix: limnos replay {log} --at ")
+    assert damage == f"error: parts of {log} are damaged"
+    assert shows == "fix: limnos replay shows what is left"
+
+
 def test_an_unknown_error_is_two_lines_and_its_traceback_lies_in_the_log(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "personas").write_text("a file where a folder belongs")
@@ -347,7 +363,14 @@ def test_doctor_fails_with_a_fix_when_the_model_is_missing(tmp_path: Path) -> No
     found = {record["check"]: record for record in map(json.loads, done.stdout.splitlines())}
     assert done.returncode == 1
     assert found["model"]["fix"] == "limnos model get qwen2.5-coder-1.5b"
-    assert all(record["fix"] for record in found.values() if record["state"] in ("failed", "ask"))
+    assert all(record["fix"] for record in found.values() if record["state"] == "failed")
+
+
+def test_doctor_says_that_there_is_no_sandbox(tmp_path: Path) -> None:
+    done = limnos(tmp_path, "doctor", LIMNOS_MODEL=script(tmp_path, SAYS_HELLO))
+    text = "none yet: commands run with your rights, so every command asks"
+    assert f"sandbox\task\t{text}\n" in done.stdout
+    assert done.returncode == 0
 
 
 def test_a_server_that_does_not_answer_is_not_taken_into_use(tmp_path: Path) -> None:

@@ -21,7 +21,10 @@ _FLAGS = ("avx2", "fma", "bmi2", "f16c")
 
 
 class Check(NamedTuple):
-    """One line of the report; `state` is the sign: done, ask (look at it), failed or idle (absent)."""
+    """One line of the report; `state` is the sign: done, ask (look at it), failed or idle (absent).
+
+    Only what a person can mend has a fix.
+    """
 
     name: str
     state: State
@@ -35,6 +38,7 @@ def checks(console: Console) -> Iterator[Check]:
     yield _disk(console)
     yield _settings(console)
     yield _model(console)
+    yield _sandbox()
     yield _processor()
     yield _terminal(console)
     yield _python()
@@ -83,6 +87,10 @@ def _model(console: Console) -> Check:
     except (LimnosError, OSError) as error:
         return Check("model", "failed", f"failed: {error}", f"limnos model get {name}")
     return Check("model", "done", f"embedded {name}, hash as pinned")
+
+
+def _sandbox() -> Check:
+    return Check("sandbox", "ask", "none yet: commands run with your rights, so every command asks")
 
 
 def _processor() -> Check:

@@ -68,13 +68,12 @@ def _verify(console: Console, path: Path, as_json: bool) -> int:
         counted(found.events, "event"),
         f"{found.replies} replies and {found.results} results as recorded",
     )
-    if found.damaged:
-        console.complain(f"parts of {path} are damaged", "limnos replay shows what is left")
-        return 1
-    if found.divergence is not None:
-        first = found.divergence
+    if (first := found.divergence) is not None:
         what = f"#{first.seq} {first.what}: recorded {first.recorded}, replayed {first.replayed}"
         console.complain(what, f"limnos replay {path} --at {first.seq}")
+    if found.damaged:
+        console.complain(f"parts of {path} are damaged", "limnos replay shows what is left")
+    if found.damaged or first is not None:
         return 1
     console.show(console.look.signed("done", f"{', '.join(parts)}, no divergence"))
     return 0
