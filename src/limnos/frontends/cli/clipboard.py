@@ -4,6 +4,8 @@ import base64
 from collections.abc import Callable
 from pathlib import Path
 
+from limnos.store.whole import write_whole
+
 OSC_LIMIT = 75_000  # bytes before base64; terminals cut at 100 kB of payload
 
 
@@ -15,8 +17,7 @@ def copy(text: str, write: Callable[[str], None], multiplexer: str, folder: Path
     data = text.encode("utf-8", "replace")
     if len(data) > OSC_LIMIT:
         path = folder / "copied.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        write_whole(path, data)
         return path
     sequence = f"\x1b]52;c;{base64.b64encode(data).decode()}\x07"
     if multiplexer.startswith("tmux"):

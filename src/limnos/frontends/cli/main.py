@@ -1,11 +1,10 @@
 """From words to a command: global flags, help, the parser, and every error as two lines."""
 
 import difflib
+import importlib
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from limnos import __version__
@@ -19,6 +18,7 @@ from limnos.frontends.cli.words import read
 from limnos.kernel.errors import LimnosError, UsageError
 
 _STOPPED = 130
+_ERROR_LOG = "limnos.frontends.cli.error_log"  # a third of the start's time, and hardly ever needed
 
 
 class Words(NamedTuple):
@@ -161,20 +161,9 @@ def _unexpected(error: Exception, console: Console, *, debug: bool) -> int:
     text = "".join(traceback.format_exception(error))
     if debug:
         sys.stderr.write(text)
-    kept = _log(console.environment.home, text)
+    kept = importlib.import_module(_ERROR_LOG).keep(console.environment.home, text)
     console.complain(
         f"limnos made a mistake: {type(error).__name__}: {error}",
         f"report it with {kept}" if kept else "run it again with --debug and report what it prints",
     )
     return 1
-
-
-def _log(home: Path, text: str) -> Path | None:
-    """Keep a traceback under the home; None when it cannot be written."""
-    path = home / "logs" / f"error-{datetime.now(UTC):%Y%m%dT%H%M%S%f}.txt"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError:
-        return None
-    return path
