@@ -582,3 +582,13 @@ def test_what_a_stopped_reply_used_still_counts() -> None:
 
     assert end.reason == "stopped"
     assert end.tokens > 0
+
+
+def test_a_conversation_knows_what_its_open_turn_has_used() -> None:
+    setting = Setting(
+        Scripted([step("one", usage=(100, 20))]), prices=lambda name, usage: (Decimal("0.25"), "USD")
+    )
+
+    setting.run()
+
+    assert (setting.conversation.turn_tokens, setting.conversation.turn_cost) == (120, Decimal("0.25"))

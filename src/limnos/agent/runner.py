@@ -293,7 +293,7 @@ class Runner:
         principal = self._speakers()
         resume(self.stream, source, str(principal))
         turn = self._fresh("", source, principal)
-        turn.meter.steps = conversation.step
+        turn.meter.go_on(conversation.step, conversation.turn_tokens, conversation.turn_cost)
         await self._run(turn, resumed=True)
 
     def _speakers(self) -> Principal:

@@ -6,6 +6,7 @@ same fold serves a running session and one that is loaded from disk, so both are
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, TypeAlias, cast
 
 from limnos.kernel.events import (
@@ -20,6 +21,7 @@ from limnos.kernel.events import (
     StepFinished,
     TurnFinished,
     TurnStarted,
+    UsageRecorded,
 )
 from limnos.kernel.messages import (
     ErrorReason,
@@ -88,7 +90,7 @@ Unit: TypeAlias = Said | Step
 
 
 class Conversation:
-    """The units of one session in time order, the plan, and what the last turn left open."""
+    """The units of one session in time order, the plan, and what the last turn used and left open."""
 
     def __init__(self) -> None:
         self.units: list[Unit] = []
@@ -97,6 +99,8 @@ class Conversation:
         self.turn = 0
         self.step = 0
         self.turn_open = False
+        self.turn_tokens = 0
+        self.turn_cost = Decimal(0)
         self.last_seq = 0
         self.client_ids: set[str] = set()
         self.call_ids: set[str] = set()
@@ -128,6 +132,9 @@ class Conversation:
                 self.title = event.title
             case PlanUpdated():
                 self.plan = event.items
+            case UsageRecorded():
+                self.turn_tokens += event.prompt_tokens + event.completion_tokens
+                self.turn_cost += Decimal(event.cost)
             case TurnFinished():
                 self.turn_open = False
             case _:
@@ -141,6 +148,7 @@ class Conversation:
 
     def _begin_turn(self, event: TurnStarted) -> None:
         self.turn, self.step, self.turn_open = event.turn, 0, True
+        self.turn_tokens, self.turn_cost = 0, Decimal(0)
         self._hear(event)
         self.title = (
             self.title or event.input.strip().splitlines()[0][:80] if event.input.strip() else self.title

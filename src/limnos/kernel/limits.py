@@ -37,6 +37,10 @@ class Meter:
         self._began = clock.monotonic()
         self._hinted = False
 
+    def go_on(self, steps: int, tokens: int, cost: Decimal) -> None:
+        """Begin where an interrupted turn was; time counts from now."""
+        self.steps, self.tokens, self.cost = steps, tokens, cost
+
     @property
     def milliseconds(self) -> int:
         """Time since the turn began."""
