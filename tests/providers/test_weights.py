@@ -286,6 +286,19 @@ def test_a_fetch_from_the_hub_resumes_with_a_range(weights: Weights, index: Inde
     assert ranges == ["bytes=120000-"]
 
 
+def test_a_try_that_brought_nothing_costs_nothing_of_what_is_there(tmp_path: Path) -> None:
+    digest = hashlib.sha256(DATA).hexdigest()
+    with Partial(tmp_path, "hub", digest) as partial:
+        partial.write(DATA[:100_000])
+        partial.commit()
+    for _ in range(2):
+        with Partial(tmp_path, "hub", digest) as partial:
+            partial.commit()
+
+    with Partial(tmp_path, "hub", digest) as partial:
+        assert (partial.size, partial.commits) == (100_000, 1)
+
+
 def test_a_hub_that_is_not_reachable_costs_little_and_is_not_tried_again(
     weights: Weights, index: Index
 ) -> None:

@@ -67,10 +67,13 @@ class Partial:
 
     def commit(self) -> None:
         """What was written until now is one complete piece and survives an interruption."""
+        added = self.size - sum(self._sizes)
+        if not added:
+            return
         with disk_full(self.path.parent):
             self._file.flush()
             os.fsync(self._file.fileno())
-            self._sizes.append(self.size - sum(self._sizes))
+            self._sizes.append(added)
             fresh = self._record.with_suffix(".new")
             record = {"source": self._source, "sha256": self._pinned, "sizes": self._sizes}
             fresh.write_text(json.dumps(record), encoding="utf-8")
