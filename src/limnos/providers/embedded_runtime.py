@@ -7,11 +7,11 @@ import signal
 import sys
 import tempfile
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from limnos.kernel.errors import ContextOverflowError, ModelUnavailableError
 from limnos.process.child import Child, ChildSpec, start
@@ -25,6 +25,15 @@ HANG_S = 120.0
 LOAD_S = 300.0
 CANCEL_S = 10.0
 
+# What each kind of frame holds beside its type; of others only the type is read.
+_FIELDS: Mapping[str, Mapping[str, type]] = {
+    "ready": {"isolated": bool},
+    "refused": {"detail": str},
+    "text": {"text": str},
+    "end": {"reason": str, "prompt_tokens": int, "completion_tokens": int, "cached_tokens": int},
+    "error": {"detail": str},
+    "overflow": {"tokens": int, "room": int},
+}
 _CPU_FLAGS = ("avx2", "fma", "bmi2", "f16c")
 _ADDRESS_SPACE_SPARE = (
     6 << 30
@@ -167,7 +176,12 @@ class Runtime:
 
     async def _load(self) -> Child:
         self._folder = tempfile.TemporaryDirectory(prefix="limnos-model-")
-        self._spec.states.mkdir(parents=True, exist_ok=True)
+        try:
+            self._spec.states.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ModelUnavailableError(
+                f"{self._spec.states} cannot be made: {error.strerror}", "make the folder above it writable"
+            ) from None
         try:
             child = self._child = await start(self._child_spec())
         except StartError as error:
@@ -222,7 +236,7 @@ class Runtime:
                 f"{self._spec.name} was ended while it was loaded: out of memory or time",
                 "free memory, or: limnos model use qwen2.5-coder-0.5b",
             )
-        why = frame["detail"] if frame else f"the loader ended with {_ending(status)}"
+        why = frame.get("detail", frame["type"]) if frame else f"the loader ended with {_ending(status)}"
         return ModelUnavailableError(f"model file refused: {why}", fix)
 
     async def _send(self, child: Child, frame: Frame) -> None:
@@ -249,11 +263,20 @@ class Runtime:
                 return frame
 
     async def _line(self, child: Child) -> Frame | None:
+        """The next frame; None at the end. Raises ModelUnavailableError when the child talks rubbish."""
         try:
             line = await child.reader.readline()
+            if not line.endswith(b"\n"):
+                return None
+            return parse_frame(line)
         except ConnectionError:
             return None
-        return json.loads(line) if line.endswith(b"\n") else None
+        except ValueError:
+            await self.close()
+            raise ModelUnavailableError(
+                f"{self._spec.name} said what nobody understands and was ended",
+                f"try again; if it stays: limnos model verify {self._spec.name}",
+            ) from None
 
     async def _died(self, child: Child) -> ModelUnavailableError:
         status = await child.stop(grace_s=0)
@@ -261,6 +284,20 @@ class Runtime:
         return ModelUnavailableError(
             f"{self._spec.name} ended with {_ending(status)}", "try again: it is started anew"
         )
+
+
+def parse_frame(line: bytes) -> Frame:
+    """The frame of one line. Raises ValueError when a field is missing or of another kind."""
+    try:
+        value = json.loads(line)
+    except RecursionError:
+        raise ValueError("too deep") from None
+    frame = cast("Frame", value) if isinstance(value, dict) else {}
+    kind = frame.get("type")
+    fields = _FIELDS.get(kind, {}) if isinstance(kind, str) else None
+    if fields is None or not all(isinstance(frame.get(name), wanted) for name, wanted in fields.items()):
+        raise ValueError("no frame")
+    return frame
 
 
 def _ending(status: int) -> str:
