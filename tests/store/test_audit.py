@@ -141,10 +141,37 @@ def test_a_torn_last_line_is_kept_aside_and_the_next_record_stands_alone(tmp_pat
     log.close()
 
     assert log.history.damaged
-    assert [event.seq for event in read_history(path).events] == [1, 2]
+    history = read_history(path)
+    assert [event.seq for event in history.events] == [1, 2]
+    assert not history.damaged
     aside = path.with_name("s.jsonl.damaged")
     assert b'"seq":2' in aside.read_bytes()
     assert stat.S_IMODE(aside.stat().st_mode) == 0o600
+
+
+def test_reading_changes_nothing_of_a_torn_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    write(path, warned(1), warned(2))
+    torn = path.read_bytes()[:-20]
+    path.write_bytes(torn)
+
+    assert read_history(path).damaged
+    assert path.read_bytes() == torn
+    assert not path.with_name("s.jsonl.damaged").exists()
+
+
+@pytest.mark.parametrize("tail", [bytes(4096), b'{"v":1,"seq":3,"ty', b"\x00" * 9 + b'{"v":1'])
+def test_what_a_crash_left_at_the_end_is_told_once(tmp_path: Path, tail: bytes) -> None:
+    path = tmp_path / "s.jsonl"
+    write(path, warned(1))
+    path.write_bytes(path.read_bytes() + tail)
+
+    first = AuditLog(path)
+    first.close()
+    second = AuditLog(path)
+    second.close()
+
+    assert (first.history.damaged, second.history.damaged) == (True, False)
 
 
 def test_a_whole_last_line_that_lacks_its_newline_is_kept(tmp_path: Path) -> None:

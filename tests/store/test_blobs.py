@@ -21,7 +21,16 @@ def test_the_same_bytes_have_one_id_and_one_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "block", ["", "b", "../../etc/passwd", "b" + "0" * 32, "b" + "G" * 32, "b" + "0" * 31 + "/"]
+    "block",
+    [
+        "",
+        "b",
+        "../../etc/passwd",
+        "b" + "0" * 32,
+        "b" + "G" * 32,
+        "b" + "0" * 31 + "/",
+        "b" + "0" * 32 + "\n",
+    ],
 )
 def test_what_is_no_block_is_not_found(tmp_path: Path, block: str) -> None:
     with pytest.raises(KeyError):
@@ -38,10 +47,11 @@ def test_a_damaged_block_is_not_passed_off_as_the_right_one(tmp_path: Path, cont
         store.get(block)
 
 
-def test_a_block_that_was_cut_short_is_written_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [b"a", b"abd"])
+def test_a_block_that_was_damaged_is_written_again(tmp_path: Path, damage: bytes) -> None:
     store = BlobStore(tmp_path)
     block = store.put(b"abc")
-    (tmp_path / block[1:3] / block).write_bytes(b"a")
+    (tmp_path / block[1:3] / block).write_bytes(damage)
 
     assert store.put(b"abc") == block
     assert store.get(block) == b"abc"

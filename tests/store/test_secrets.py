@@ -60,7 +60,7 @@ def test_a_value_with_control_characters_is_refused_and_not_repeated(tmp_path: P
     assert not (tmp_path / "secrets.toml").exists()
 
 
-@pytest.mark.parametrize("name", ["", "a b", "../x", "a.b", "x" * 65, "ä"])
+@pytest.mark.parametrize("name", ["", "a b", "../x", "a.b", "x" * 65, "ä", "name\n"])
 def test_a_name_that_cannot_be_one_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError):
         Secrets(tmp_path).set(name, VALUE)

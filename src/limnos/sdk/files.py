@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from limnos.kernel.messages import ErrorReason
 from limnos.kernel.tools import ToolFailure
+from limnos.sdk.durable import sync_folder
 
 MAX_READ = 20_000_000
 MAX_ENTRIES = 10_000
@@ -62,6 +63,7 @@ class Files:
             try:
                 _write_new(draft, data, existing)
                 draft.replace(target)
+                sync_folder(target.parent)
             except BaseException:
                 with suppress(OSError):
                     draft.unlink()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from limnos.kernel.errors import SessionInUseError, StorageError
 from limnos.kernel.events import Event, from_record, to_record
+from limnos.sdk.durable import sync_folder
 from limnos.store.records import Loaded, RecordError, encode_record, read_records
 from limnos.store.whole import private_folder
 
@@ -76,8 +77,11 @@ class AuditLog:
         self._descriptor = _open(path)
         try:
             _lock(self._descriptor, path)
-            loaded = read_records(_read(path))
-            self._mend(loaded)
+            data = _read(path)
+            loaded = read_records(data)
+            self._mend(loaded, len(data))
+            if not data:
+                sync_folder(path.parent)
             self._size = os.fstat(self._descriptor).st_size
         except OSError as error:
             os.close(self._descriptor)
@@ -125,13 +129,19 @@ class AuditLog:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _mend(self, loaded: Loaded) -> None:
-        """Set a torn last line aside and begin a new line, so that the next record stands alone."""
+    def _mend(self, loaded: Loaded, size: int) -> None:
+        """Move a torn last line into a file beside, so that the next record stands alone."""
         if loaded.torn:
             aside = self.path.with_name(self.path.name + ".damaged")
             with open(aside, "ab", opener=_private) as file:
                 file.write(loaded.torn + b"\n")
-        if not loaded.ends_with_newline:
+                file.flush()
+                os.fsync(file.fileno())
+            sync_folder(self.path.parent)
+        if loaded.surplus:
+            os.ftruncate(self._descriptor, size - loaded.surplus)
+            os.fsync(self._descriptor)
+        elif not loaded.ends_with_newline:
             os.write(self._descriptor, b"\n")
 
 

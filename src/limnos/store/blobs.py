@@ -7,7 +7,7 @@ from pathlib import Path
 from limnos.store.audit import storage_error
 from limnos.store.whole import write_whole
 
-_BLOCK = re.compile(r"^b[0-9a-f]{32}$")
+_BLOCK = re.compile(r"b[0-9a-f]{32}")
 
 
 class BlobStore:
@@ -20,7 +20,7 @@ class BlobStore:
         """Keep `data`; the file appears whole or not at all. Raises StorageError."""
         block = _block_of(data)
         path = self._path(block)
-        if _is_whole(path, len(data)):
+        if _holds(path, data):
             return block
         try:
             write_whole(path, data)
@@ -30,7 +30,7 @@ class BlobStore:
 
     def get(self, block: str) -> bytes:
         """The bytes of `block`. Raises KeyError when there is none, it is damaged, or it is no block id."""
-        if not _BLOCK.match(block):
+        if not _BLOCK.fullmatch(block):
             raise KeyError(block)
         try:
             data = self._path(block).read_bytes()
@@ -48,8 +48,8 @@ def _block_of(data: bytes) -> str:
     return "b" + hashlib.sha256(data).hexdigest()[:32]
 
 
-def _is_whole(path: Path, size: int) -> bool:
+def _holds(path: Path, data: bytes) -> bool:
     try:
-        return path.stat().st_size == size
+        return path.read_bytes() == data
     except OSError:
         return False

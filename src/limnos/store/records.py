@@ -29,11 +29,13 @@ class RecordError(ValueError):
 class Loaded:
     """The records of a file in order. `torn` is the last line if it was cut; `damaged` counts bad lines.
 
+    `surplus` is how many bytes at the end belong to no record: those of `torn`, or NUL bytes.
     `changed` holds the numbers of whole records that say something else than what was written.
     """
 
     records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     torn: bytes = b""
+    surplus: int = 0
     damaged: int = 0
     changed: list[int] = field(default_factory=list[int])
     ends_with_newline: bool = True
@@ -56,8 +58,9 @@ def read_records(data: bytes) -> Loaded:
         _take(line, loaded)
     if last.strip(b"\x00"):
         if not _take(last, loaded):
-            loaded.torn = last
+            loaded.torn, loaded.surplus = last, len(last)
     elif last:
+        loaded.surplus = len(last)
         loaded.damaged += 1
     return loaded
 

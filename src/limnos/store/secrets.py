@@ -8,7 +8,7 @@ from limnos.kernel.errors import SettingsError, UsageError
 from limnos.store.audit import storage_error
 from limnos.store.whole import write_whole
 
-_NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Secrets:
@@ -32,7 +32,7 @@ class Secrets:
 
     def set(self, name: str, value: str) -> None:
         """Store `value` under `name`. Raises UsageError for a name or value that cannot be one."""
-        if not _NAME.match(name):
+        if not _NAME.fullmatch(name):
             raise UsageError(f"{name!r} is no name for a secret", "use letters, digits, - and _")
         value = value.strip()
         if not value or any(not character.isprintable() for character in value):

@@ -24,7 +24,9 @@ class SpendingFile:
             private_folder(self._path.parent)
             descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
-                os.write(descriptor, f"{self._now()[:10]} {cost}\n".encode())
+                line = f"{self._now()[:10]} {cost}\n".encode()
+                while line:
+                    line = line[os.write(descriptor, line) :]
             finally:
                 os.close(descriptor)
         except OSError as error:

@@ -5,12 +5,15 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from limnos.sdk.durable import sync_folder
+
 
 def private_folder(path: Path) -> None:
     """Make `path` and what is missing above it, each for its owner alone. Raises OSError."""
     for folder in (*reversed(path.parents), path):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)
+            sync_folder(folder.parent)
     path.mkdir(exist_ok=True)
 
 
@@ -28,6 +31,7 @@ def write_whole(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+        sync_folder(path.parent)
     except BaseException:
         with suppress(OSError):
             draft.unlink()
