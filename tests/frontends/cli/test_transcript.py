@@ -180,5 +180,7 @@ def test_the_meter_warns_from_eighty_percent_on() -> None:
     (row,) = text([transcript.meter.row(look())])
     assert row == "ask  qwen2…1.5b  window 5.1k of 12.1k, 42 %, reserve 1k  next 5.1k tokens, free"
     assert text([transcript.meter.row(look(40))]) == ["ask  qwen2…-1.5b  42 %  next 5.1k, free"]
+    transcript.apply(ContextChanged(reason="assembled", used=100, budget=900, reserve=256))
+    assert ", 11 %, reserve 256  next" in text([transcript.meter.row(look())])[0]
     transcript.apply(ContextChanged(reason="assembled", used=11_000, budget=12_083, reserve=1024))
     assert text([transcript.meter.row(look())])[0].startswith("? ask")

@@ -53,7 +53,7 @@ class Meter:
         if look.narrow:
             return self._fitted(look, f"  {self.share * 100:.0f} %  {following}, {self._price()}")
         window = f"window {thousands(self.used)} of {thousands(self.budget)}, {self.share * 100:.0f} %"
-        window += f", reserve {round(self.reserve / 1000)}k"
+        window += f", reserve {_rounded(self.reserve)}"
         return self._fitted(look, f"  {window}  {following} tokens, {self._price()}")
 
     def _fitted(self, look: Look, figures: str) -> Line:
@@ -74,6 +74,10 @@ class Meter:
             return money(self.cost, self.currency)
         estimate = paid * self.used / self.prompt
         return f"about {estimate.quantize(Decimal('0.0001')).normalize():f} {self.currency}"
+
+
+def _rounded(tokens: int) -> str:
+    return f"{round(tokens / 1000)}k" if tokens >= 500 else str(tokens)
 
 
 def _shortened(name: str, cells: int, gap: str) -> str:
