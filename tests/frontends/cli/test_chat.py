@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from limnos.frontends.cli.clipboard import OSC_LIMIT, copy
 from tests.frontends.cli.support import Tty, limnos, script
 
 WRITE = {"calls": [{"name": "run_command", "arguments": {"command": "echo made > made.txt"}}]}
@@ -130,6 +131,19 @@ def test_sigterm_closes_the_turn_and_gives_the_terminal_back(tmp_path: Path) -> 
     assert chat.end() == 143
     assert chat.output.rindex("\x1b[?2004l") > chat.output.rindex("\x1b[?2004h")
     assert "terminated" in limnos(tmp_path, "replay", *_ids(tmp_path), "--json").stdout
+
+
+def test_continue_goes_on_with_the_queue_that_a_stop_left(tmp_path: Path) -> None:
+    chat = _start(tmp_path, SLOW_TEXT, {"text": "second answer", "expect": ["also this"]})
+    chat.send("go\r")
+    chat.wait_for("word")
+    chat.send("also this\r")
+    chat.wait_for("› queued 1  also this")
+    chat.send("\x1b")
+    chat.wait_for("stopped after step")
+    chat.send("/continue\r")
+    chat.wait_for("second answer")
+    _leave(chat)
 
 
 def test_the_model_can_be_changed_and_a_wrong_name_changes_nothing(tmp_path: Path) -> None:
@@ -285,6 +299,15 @@ def test_copy_puts_the_source_on_the_clipboard(tmp_path: Path) -> None:
     chat.wait_for("✓ copied answer 1, 8 characters of source")
     assert "\x1b]52;c;Kipib2xkKio=\x07" in chat.output
     _leave(chat)
+
+
+def test_a_large_copy_lies_in_a_file_for_its_owner_alone(tmp_path: Path) -> None:
+    written: list[str] = []
+    path = copy("x" * (OSC_LIMIT + 1), written.append, "xterm", tmp_path / "home" / "run")
+    assert path is not None
+    assert (path.stat().st_size, written) == (OSC_LIMIT + 1, [])
+    places = (path, path.parent, tmp_path / "home")
+    assert [place.stat().st_mode & 0o777 for place in places] == [0o600, 0o700, 0o700]
 
 
 def test_slash_commands_say_what_they_do_and_unknown_ones_are_no_message(tmp_path: Path) -> None:

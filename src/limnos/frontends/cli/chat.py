@@ -14,6 +14,7 @@ from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.composer import layout
 from limnos.frontends.cli.editor import Editor
 from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.faults import faults_to
 from limnos.frontends.cli.history import past_events
 from limnos.frontends.cli.keys import Decoder, Key
 from limnos.frontends.cli.look import error_lines
@@ -55,9 +56,6 @@ class Chat:
         """Until the person leaves."""
         loop = asyncio.get_running_loop()
         self._left = loop.create_future()
-        loop.set_exception_handler(
-            lambda _, context: self._fail(context.get("exception") or OSError(str(context)))
-        )
         past = past_events(self.desk.session)
         rows = self._history(past)
         self.print(() if self.seen else rows)
@@ -67,7 +65,8 @@ class Chat:
         self._start(self._watch(max((event.seq for event in past), default=0)))
         self._start(self._spin())
         try:
-            return await self._left
+            with faults_to(self._fail):
+                return await self._left
         finally:
             loop.remove_reader(self.terminal.descriptor)
             for number, _ in self._signals():
@@ -120,12 +119,12 @@ class Chat:
     def stop(self) -> None:
         """Stop the running turn; a second time ends the program without clean-up."""
         if self._stopping:
-            self.desk.session.stop()
+            self.desk.stop()
             self.leave(Leave(code=_STOPPED))
         elif self.desk.transcript.working:
             self._stopping = True
             self.print([line("  stopping; Ctrl-C again ends it without clean-up")])
-            self.desk.session.stop()
+            self.desk.stop()
 
     def escape(self) -> None:
         """Stop the turn once; Esc never ends the program."""

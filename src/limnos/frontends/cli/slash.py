@@ -18,7 +18,6 @@ from limnos.kernel.events import (
     CallFinished,
     Event,
     InputInjected,
-    TurnFinished,
     TurnResumed,
     TurnStarted,
 )
@@ -69,6 +68,11 @@ class Desk:
         self._taken.add(message.client_id)
         self._halted = False
 
+    def stop(self) -> None:
+        """Stop the running turn; what waits by then stays in the queue."""
+        self._halted = True
+        self.session.stop()
+
     def take_back(self, position: int) -> Send | None:
         """The input at `position` (from 0), out of the queue."""
         dropped = self.session.drop(position)
@@ -77,17 +81,16 @@ class Desk:
         return dropped
 
     def note(self, event: Event) -> None:
-        """Keep what the session does with inputs: which it began, whether its queue goes on, the last."""
+        """Keep which inputs the session has begun with, and the last one of any client."""
         match event:
             case TurnStarted():
                 self.last_input = event.input
                 self._taken.discard(event.client_id)
+                self._halted = False
             case InputInjected():
                 self._taken.discard(event.client_id)
             case TurnResumed():
                 self._taken.discard(_RESUMED)
-            case TurnFinished():
-                self._halted = event.reason in ("stopped", "terminated")
             case _:
                 pass
 
@@ -116,11 +119,12 @@ class Desk:
         return Leave()
 
     async def go_on(self, _: str) -> list[Line]:
-        """go on with an interrupted or stopped turn"""
+        """go on with a turn that did not end, or with the queue"""
         if self.session.interrupted:
-            self.session.resume()
             self._taken.add(_RESUMED)
+        if self.session.interrupted or (self.session.queued() and not self.transcript.working):
             self._halted = False
+            self.session.resume()
         else:
             self.send("continue")
         return []
