@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.frontends.cli.support import Tty, limnos, script
+from tests.frontends.cli.support import Tty, limnos, script, work_folder
+from tests.store.disks import full_disk
 
+_ROOM = 65_536  # bytes: enough to open a session
 WRITE = {"calls": [{"name": "run_command", "arguments": {"command": "echo made > made.txt"}}]}
 
 
@@ -68,3 +70,17 @@ def test_a_piped_command_that_starts_a_turn_is_waited_for(tmp_path: Path, given:
     done = limnos(tmp_path, given=given, LIMNOS_MODEL=model)
     assert done.returncode == 0
     assert done.stdout.splitlines() == ["  here"] * answers
+
+
+def test_a_pipe_ends_when_nothing_can_be_saved_any_more(tmp_path: Path) -> None:
+    with full_disk(tmp_path / "disk") as disk:
+        work_folder(disk.folder)
+        model = script(disk.folder, {"text": "never"})
+        room = disk.folder / "room"
+        room.write_bytes(bytes(_ROOM))
+        with disk.filled(_ROOM):
+            room.unlink()
+            done = limnos(disk.folder, given="x" * 2 * _ROOM + "\nsecond\n", LIMNOS_MODEL=model)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "error: nothing is saved from now on" in done.stderr

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from limnos.frontends.cli.accessible import FIRST_LINE, LETTERS, STILL_SECONDS, Speaker
 from limnos.frontends.cli.approvals import AnswerRow
+from limnos.frontends.cli.faults import faults_to
 from limnos.frontends.cli.history import last_seq
 from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.slash import Desk, Leave
@@ -58,7 +59,8 @@ class LineChat:
             task.add_done_callback(self._done)
         self._prompt()
         try:
-            return await self._left
+            with faults_to(self._fail):
+                return await self._left
         finally:
             loop.remove_signal_handler(signal.SIGINT)
             loop.remove_signal_handler(signal.SIGTERM)
@@ -150,8 +152,8 @@ class LineChat:
             self.row = None
         if isinstance(event, ApprovalAsked | TurnFinished):
             self._stopping = False
-            if isinstance(event, TurnFinished) and event.reason == "stopped" and not self._can_ask:
-                self._leave(Leave(code=_STOPPED))
+            if isinstance(event, TurnFinished) and not self._can_ask:
+                self._give_up(event)
             if self.row or self.desk.resting:
                 self._prompt()
             self._maybe_end()
@@ -193,7 +195,7 @@ class LineChat:
         if self.desk.transcript.working and not self._stopping:
             self._stopping = True
             self._show([line("  stopping; Ctrl-C again ends it without clean-up")])
-            self.desk.session.stop()
+            self.desk.stop()
         else:
             self._leave(Leave(code=_STOPPED))
 
@@ -202,9 +204,18 @@ class LineChat:
         self._leave(Leave(code=_TERMINATED))
 
     def _done(self, task: "asyncio.Task[None]") -> None:
-        fault = None if task.cancelled() else task.exception()
-        if fault is not None and self._left and not self._left.done():
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._fail(fault)
+
+    def _fail(self, fault: BaseException) -> None:
+        if self._left and not self._left.done():
             self._left.set_exception(fault)
+
+    def _give_up(self, finished: TurnFinished) -> None:
+        """Leave when nobody can go on with the queue that a stop, or a disk that keeps nothing, has left."""
+        unsaved = finished.reason == "failed" and last_seq(self.desk.session) < finished.seq
+        if unsaved or finished.reason == "stopped":
+            self._leave(Leave(code=finished.exit))
 
     def _maybe_end(self) -> None:
         if self._ended and self._inputs.empty() and not self._busy and self.desk.resting:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.faults import faults_to
 from limnos.frontends.cli.history import last_seq
 from limnos.frontends.cli.screen import Live, Screen
 from limnos.frontends.cli.spans import Line, is_text, line
@@ -56,6 +57,7 @@ class OneShot:
     _typed: bytes = field(init=False, default=b"")
     _stops: int = field(init=False, default=0)
     _hurried: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _fault: BaseException | None = field(init=False, default=None)
     _denied: list[str] = field(init=False, default_factory=list[str])
 
     def __post_init__(self) -> None:
@@ -73,14 +75,12 @@ class OneShot:
             loop.add_reader(sys.stdin.fileno(), self._read_line)
         ticking = asyncio.create_task(self._tick())
         watching = asyncio.create_task(self._watch(self._begin(text)))
-        hurried = asyncio.create_task(self._hurried.wait())
+        ticking.add_done_callback(self._ticked)
         try:
-            await asyncio.wait((watching, hurried), return_when=asyncio.FIRST_COMPLETED)
-            if not watching.done():
-                await asyncio.wait((watching,), timeout=_LAST_WORD_SECONDS)
-            finished = watching.result() if watching.done() else None
+            with faults_to(self._fail):
+                finished = await self._end_of(watching)
         finally:
-            for task in (ticking, watching, hurried):
+            for task in (ticking, watching):
                 task.cancel()
             loop.remove_reader(sys.stdin.fileno()) if self.console.terminal.can_ask else None
             loop.remove_signal_handler(signal.SIGINT)
@@ -90,6 +90,27 @@ class OneShot:
             return 130
         self._last_lines(finished)
         return finished.exit
+
+    async def _end_of(self, watching: "asyncio.Task[TurnFinished]") -> TurnFinished | None:
+        """The turn's end; None when the person did not wait for it. Raises the fault of a callback."""
+        hurried = asyncio.create_task(self._hurried.wait())
+        try:
+            await asyncio.wait((watching, hurried), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            hurried.cancel()
+        if self._fault is not None:
+            raise self._fault
+        if not watching.done():
+            await asyncio.wait((watching,), timeout=_LAST_WORD_SECONDS)
+        return watching.result() if watching.done() else None
+
+    def _fail(self, fault: BaseException) -> None:
+        self._fault = fault
+        self._hurried.set()
+
+    def _ticked(self, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._fail(fault)
 
     def _begin(self, text: str | None) -> AsyncIterator[Event]:
         events = self.session.events(last_seq(self.session))

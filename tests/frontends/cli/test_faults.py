@@ -1,0 +1,40 @@
+"""A mistake inside a callback reaches people as two lines."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from limnos.frontends.cli.faults import faults_to
+from tests.frontends.cli.support import environment, script, work_folder
+
+
+def test_what_a_callback_raises_is_handed_over_and_nothing_is_logged() -> None:
+    heard: list[BaseException] = []
+
+    async def story() -> None:
+        with faults_to(heard.append):
+            asyncio.get_running_loop().call_soon(int, "no number")
+            await asyncio.sleep(0)
+        assert asyncio.get_running_loop().get_exception_handler() is None
+
+    asyncio.run(story())
+    assert [type(fault) for fault in heard] == [ValueError]
+
+
+def test_an_input_that_cannot_be_read_ends_the_chat_with_two_lines(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    variables = environment(tmp_path, LIMNOS_MODEL=script(tmp_path, {"text": "never"}))
+    done = subprocess.run(
+        [sys.executable, "-m", "limnos"],
+        stdin=writer, capture_output=True, text=True,
+        env=variables, cwd=work_folder(tmp_path), timeout=60, check=False,
+    )  # fmt: skip
+    os.close(writer)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    what, fix = done.stderr.strip().split("\n")[-2:]
+    assert what.startswith("error: limnos made a mistake: OSError")
+    assert fix.startswith("fix: report it with ")
