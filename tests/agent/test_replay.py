@@ -333,6 +333,49 @@ def test_what_is_no_session_file_is_an_error_or_an_empty_record(tmp_path: Path) 
         found(tmp_path)
 
 
+@pytest.mark.parametrize("how", [{"attended": False}, {"trust": True, "mode": "auto"}, {"mode": "auto"}])
+def test_whether_somebody_was_there_and_whom_they_trusted_is_recorded(
+    tmp_path: Path, how: dict[str, object]
+) -> None:
+    house = House(tmp_path)
+    write = call("write_file", path="a.txt", content="new")
+
+    async def story() -> Talk:
+        kernel = house.kernel(step("", write), step("one"), step("two"))
+        talk = await house.open(kernel, **how)
+        await talk.say("write it", answering("once"))
+        await talk.say("and?")
+        await kernel.close()
+        return talk
+
+    talk = run(story())
+
+    assert house.divergence(talk) is None
+    started = talk.of(TurnStarted)[0]
+    assert (started.attended, started.trusted) == (how.get("attended", True), how.get("trust", False))
+
+
+def test_replaying_a_long_session_takes_time_in_proportion(tmp_path: Path) -> None:
+    house = House(tmp_path)
+
+    async def story(turns: int) -> Talk:
+        kernel = house.kernel(*(step(f"answer {n}") for n in range(turns)))
+        talk = await house.open(kernel)
+        for n in range(turns):
+            await talk.say(f"input {n}")
+        await kernel.close()
+        return talk
+
+    calls: list[int] = []
+    for turns in (20, 80):
+        talk = run(story(turns))
+        with cProfile.Profile() as profile:
+            assert house.divergence(talk) is None
+        calls.append(sum(entry.callcount for entry in profile.getstats()))
+
+    assert calls[1] < 6 * calls[0]
+
+
 def test_replaying_does_not_wait_for_what_was_waited_for(tmp_path: Path) -> None:
     house = House(tmp_path)
     talk = run(_closed(_broken_once(house)))

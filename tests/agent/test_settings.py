@@ -6,6 +6,8 @@ from typing import get_args
 
 import pytest
 
+from limnos.agent.adapters.remote import route_of
+from limnos.agent.models import Sources, default_name
 from limnos.agent.settings import KEYS, Environment, explain, load, read_environment
 from limnos.agent.settings_file import set_value, unset_value
 from limnos.kernel.errors import LimnosError, SettingsError, StorageError
@@ -119,7 +121,6 @@ def test_the_users_providers_stand_over_the_systems(tmp_path: Path) -> None:
         ('[cap]\nday = "-1"\n', "cap.day"),
         ('providers = "x"\n', "providers"),
         ('providers.a = "x"\n', "providers.a"),
-        ('[providers.a]\nmodel = "m"\n', "base_url"),
         ('[providers.a]\nbase_url = "x"\nkey = "k"\n', "providers.a.key"),
         ("[providers.a]\nbase_url = 5\n", "providers.a.base_url"),
         ('[providers.a]\nbase_url = "x"\nprice_prompt = "x"\n', "providers.a.price_prompt 1.50"),
@@ -314,3 +315,36 @@ def test_every_key_has_help_and_a_default_that_it_accepts(tmp_path: Path) -> Non
         assert explain(environment, key.name).value == key.default
     assert not issubclass(SettingsError, ValueError)
     assert issubclass(SettingsError, LimnosError)
+
+
+def test_a_provider_that_lacks_its_address_stands_in_nobody_s_way_until_it_is_used(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+    write(tmp_path, "user", '[providers.a]\nmodel = "m"\n')
+
+    settings = load(environment)
+
+    assert default_name(settings) == DEFAULT
+    with pytest.raises(SettingsError, match="providers.a.base_url is not set"):
+        route_of("a", "m", Sources(settings, environment, FixedClock(), Buckets(FixedClock())))
+
+
+def test_unsetting_the_last_field_of_a_provider_removes_it(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+    set_value(environment, "providers.a.api_key", "secret:a")
+
+    assert unset_value(environment, "providers.a.api_key")
+
+    assert "providers" not in (environment.home / "config.toml").read_text()
+
+
+@pytest.mark.parametrize("name", ["nope", "nope/other"])
+def test_a_model_that_cannot_be_is_not_stored(tmp_path: Path, name: str) -> None:
+    environment = place(tmp_path)
+
+    with pytest.raises(SettingsError, match="nope"):
+        set_value(environment, "model", name)
+
+
+def test_an_address_that_is_none_is_not_stored(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no http address"):
+        set_value(place(tmp_path), "providers.a.base_url", "notaurl")

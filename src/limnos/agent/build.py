@@ -125,7 +125,7 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
     ids = RandomIds(base.files.exists)
     desk = Desk(settings.approval_seconds)
     gate = Gate(
-        GateSettings(_mode(settings.mode), opening.trusted, settings.approval_seconds),
+        GateSettings(mode_of(settings.mode), opening.trusted, settings.approval_seconds),
         desk if opening.attended else None,
         stream,
         ids,
@@ -137,11 +137,7 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
     )
     calls = Calls(tools, gate, stages, stream)
     loop = Loop(Parts(model, window, calls, stages, stream, ids, settings.reply_tokens))
-    return Runner(stream, _fittings(base, settings, loop, desk, gate, log))
-
-
-def _fittings(base: Home, settings: Settings, loop: Loop, desk: Desk, gate: Gate, log: AuditLog) -> Fittings:
-    return Fittings(
+    fittings = Fittings(
         loop=loop,
         desk=desk,
         new_turn=gate.new_turn,
@@ -151,8 +147,11 @@ def _fittings(base: Home, settings: Settings, loop: Loop, desk: Desk, gate: Gate
         persona=PERSONA,
         model=loop.model_name,
         mode=settings.mode,
+        attended=opening.attended,
+        trusted=opening.trusted,
         grace_seconds=settings.grace_seconds,
     )
+    return Runner(stream, fittings)
 
 
 class ToolInputs(NamedTuple):
@@ -255,5 +254,6 @@ def _after(path: Path, after: int) -> list[Event]:
     return [event for event in read_history(path).events if event.seq > after]
 
 
-def _mode(text: str) -> Mode:
+def mode_of(text: str) -> Mode:
+    """The mode called `text`; what is none asks."""
     return "auto" if text == "auto" else "yolo" if text == "yolo" else "ask"

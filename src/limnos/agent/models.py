@@ -41,7 +41,7 @@ def choose(sources: Sources) -> Model:
 def default_name(settings: Settings) -> str:
     """What is used when nothing is chosen: a configured provider, else the embedded model."""
     for name, table in settings.providers.items():
-        if table.get("model"):
+        if table.get("model") and table.get("base_url"):
             return f"{name}/{table['model']}"
     return DEFAULT
 
@@ -61,10 +61,22 @@ def make(name: str, sources: Sources) -> Model:
     plain = name.removeprefix("embedded/")
     if plain in catalogue():
         return _adapter("embedded").make(plain, sources)
-    if name.partition("/")[0] not in sources.settings.providers:
-        known = [*catalogue(), *(f"{other}/MODEL" for other in sources.settings.providers)]
-        raise SettingsError(f"no model is called {name!r}", f"limnos model use one of: {', '.join(known)}")
+    check_name(name, sources.settings.providers)
     return _adapter("remote").make(name, sources)
+
+
+def check_name(name: str, providers: Mapping[str, Any]) -> None:
+    """Raise SettingsError when no model can be called `name`; says how to add a server."""
+    if name.startswith(SCRIPTED) or name.removeprefix("embedded/") in catalogue():
+        return
+    provider, slash, _ = name.partition("/")
+    if provider in providers:
+        return
+    if slash:
+        fix = f"limnos config set providers.{provider}.base_url ADDRESS"
+        raise SettingsError(f"no provider is called {provider!r}, so there is no model {name!r}", fix)
+    known = [*catalogue(), *(f"{other}/MODEL" for other in providers)]
+    raise SettingsError(f"no model is called {name!r}", f"limnos model use one of: {', '.join(known)}")
 
 
 def _adapter(kind: str) -> Adapter:

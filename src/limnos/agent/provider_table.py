@@ -24,15 +24,16 @@ _EXAMPLES = {
 
 
 def check_provider(name: str, entry: Any) -> None:
-    """Raise SettingsError when `[providers.NAME]` has an unknown key, a wrong value or no address."""
-    fix = f"limnos config set providers.{name}.base_url ADDRESS"
+    """Raise SettingsError when `[providers.NAME]` has an unknown key or a wrong value.
+
+    One that lacks something is fine until it is used: it must not stand in the way of all the rest.
+    """
     if not isinstance(entry, Mapping):
-        raise SettingsError(f"providers.{name} is no table", fix)
-    table = cast("Mapping[str, Any]", entry)
-    for key, value in table.items():
+        raise SettingsError(
+            f"providers.{name} is no table", f"limnos config set providers.{name}.base_url ADDRESS"
+        )
+    for key, value in cast("Mapping[str, Any]", entry).items():
         check_field(name, key, value)
-    if not table.get("base_url"):
-        raise SettingsError(f"providers.{name} has no base_url", fix)
 
 
 def check_field(name: str, key: str, value: Any) -> None:

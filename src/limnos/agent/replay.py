@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Sequence
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
-from limnos.agent.build import ToolInputs, built_in_tools, register, stored_rules
+from limnos.agent.build import ToolInputs, built_in_tools, mode_of, register, stored_rules
 from limnos.agent.recorded import (
     Episode,
     RecordedAnswers,
@@ -18,7 +19,6 @@ from limnos.agent.recorded import (
     canonical,
 )
 from limnos.agent.runner import narrow
-from limnos.agent.sessions import fold
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
@@ -49,6 +49,8 @@ from limnos.sdk.files import Files
 from limnos.sdk.schema import SchemaValidator
 from limnos.store.audit import History, read_history
 
+# What a turn needs to know of those before it: who spoke in which mode, and what *always* allowed where.
+_REMEMBERED = (SessionStarted, TurnStarted, ApprovalAsked, ApprovalAnswered)
 # What must come out the same; times, sizes, costs and random ids need not.
 COMPARED: dict[str, tuple[str, ...]] = {
     "input_injected": ("input", "principal"),
@@ -188,12 +190,27 @@ def _changed_record(history: History) -> Divergence | None:
 
 
 async def _first_divergence(events: tuple[Event, ...], clock: Clock) -> Divergence | None:
+    conversation, before, done = Conversation(), list[Event](), 0
     for start, episode in _episodes(events):
-        replayed = await _run(episode, events[:start], clock)
+        for event in events[done:start]:
+            conversation.apply(event)
+            if isinstance(event, _REMEMBERED):
+                before.append(event)
+        done = start
+        replayed = await _run(episode, before, _this_turn(conversation), clock)
         found = _compare(episode, replayed)
         if found is not None:
             return found
     return None
+
+
+def _this_turn(conversation: Conversation) -> Conversation:
+    """A copy that a replay may change; of earlier turns only what is left of them, not what was said."""
+    own = copy(conversation)
+    units = takewhile(lambda unit: unit.turn == conversation.turn, reversed(conversation.units))
+    own.units = deepcopy(list(units))[::-1]
+    own.client_ids, own.call_ids = set(conversation.client_ids), set(conversation.call_ids)
+    return own
 
 
 def _episodes(events: tuple[Event, ...]) -> list[tuple[int, Episode]]:
@@ -207,8 +224,9 @@ def _episodes(events: tuple[Event, ...]) -> list[tuple[int, Episode]]:
     return episodes
 
 
-async def _run(episode: Episode, before: Sequence[Event], clock: Clock) -> list[Event]:
-    conversation = fold(list(before))
+async def _run(
+    episode: Episode, before: Sequence[Event], conversation: Conversation, clock: Clock
+) -> list[Event]:
     log = _NoLog()
     stream = EventStream("replay", log, clock, conversation)
     stream.turn, stream.step = conversation.turn, conversation.step
@@ -258,11 +276,8 @@ def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn:
     stream.listen(recorded.hear)
     stream.listen(lambda event: _merge(turn, event))
     gate = Gate(
-        GateSettings(
-            "yolo" if started.mode == "yolo" else "auto" if started.mode == "auto" else "ask",
-            _trusted(episode),
-        ),
-        None if _unattended(episode) else RecordedAnswers(episode, turn.cancel),
+        GateSettings(mode_of(started.mode), started.trusted),
+        RecordedAnswers(episode, turn.cancel) if started.attended else None,
         stream,
         _RecordedIds(episode),
         stored_rules(before, cwd),
@@ -301,28 +316,6 @@ class _RecordedIds:
     def new(self, kind: str) -> str:
         self._made += 1
         return self._approvals.pop(0) if kind == "approval" and self._approvals else f"replayed{self._made}"
-
-
-def _unattended(episode: Episode) -> bool:
-    return any(
-        isinstance(event, CallFinished)
-        and event.error
-        and "nobody can answer" in event.error.get("detail", "")
-        for event in episode.events
-    )
-
-
-def _trusted(episode: Episode) -> bool:
-    """In mode auto, edits that ran unasked while none was asked about say that the workspace was trusted."""
-    asked = {event.call for event in episode.events if isinstance(event, ApprovalAsked | ApprovalAnswered)}
-    edits = [
-        event
-        for event in episode.events
-        if isinstance(event, CallFinished)
-        and event.tool in ("write_file", "edit_file")
-        and event.outcome == "done"
-    ]
-    return bool(edits) and all(event.call not in asked for event in edits)
 
 
 def _compare(episode: Episode, replayed: list[Event]) -> Divergence | None:

@@ -70,6 +70,8 @@ class Fittings(NamedTuple):
     persona: str
     model: str
     mode: str
+    attended: bool
+    trusted: bool
     grace_seconds: float
 
 
@@ -275,6 +277,8 @@ class Runner:
                 persona=self._fit.persona,
                 model=self._fit.model,
                 mode=self._fit.mode,
+                attended=self._fit.attended,
+                trusted=self._fit.trusted,
             ),
             durable=True,
         )

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from limnos import lazy
+from limnos.agent.models import check_name
 from limnos.agent.provider_table import PROVIDER_KEYS, check_field
 from limnos.agent.settings import (
     Environment,
     Value,
     known_key,
+    load,
     parse_value,
     read_table,
 )
@@ -30,6 +32,8 @@ def set_value(environment: Environment, name: str, text: str) -> Value:
     )
     path = environment.home / "config.toml"
     document = _document(path)
+    if name == "model" and value:
+        check_name(str(value), load(environment).providers)
     table: Any = document
     *parents, last = name.split(".")
     for parent in parents:
@@ -48,14 +52,17 @@ def unset_value(environment: Environment, name: str) -> bool:
     path = environment.home / "config.toml"
     document = _document(path)
     *parents, last = name.split(".")
-    table: Any = document
+    tables: list[Any] = [document]
     for parent in parents:
-        table = table.get(parent, {})
-        if not _is_table(table):
+        tables.append(tables[-1].get(parent, {}))
+        if not _is_table(tables[-1]):
             return False
-    if last not in table:
+    if last not in tables[-1]:
         return False
-    del table[last]
+    del tables[-1][last]
+    for parent, table in reversed(list(zip(parents, tables, strict=False))):
+        if not table[parent]:
+            del table[parent]  # an empty table would be a provider without anything
     _write(path, lazy.tomlkit.dumps(document))  # pyright: ignore[reportUnknownMemberType]
     return True
 
@@ -87,6 +94,10 @@ def _provider_value(name: str, text: str) -> Value:
     except ValueError:
         raise SettingsError(f"{name} is {text!r}, not a number", f"limnos config set {name} NUMBER") from None
     check_field(parts[1], parts[2], value)
+    if parts[2] == "base_url" and not text.startswith(("http://", "https://")):
+        raise SettingsError(
+            f"{name} is {text!r}, no http address", f"limnos config set {name} http://127.0.0.1:11434"
+        )
     return value
 
 

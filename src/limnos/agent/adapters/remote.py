@@ -26,6 +26,11 @@ def route_of(provider: str, model: str, sources: Sources) -> Route:
         raise SettingsError(
             f"providers.{provider} names no model", f"limnos config set providers.{provider}.model NAME"
         )
+    if not table.get("base_url"):
+        raise SettingsError(
+            f"providers.{provider} has no base_url",
+            f"limnos config set providers.{provider}.base_url ADDRESS",
+        )
     table["api_key"] = key_of(str(table.get("api_key", "")), sources.environment)
     for name in ("timeout_s", "connect_timeout_s"):
         if name in table:

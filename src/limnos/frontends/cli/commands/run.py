@@ -76,9 +76,9 @@ def _task(console: Console, words: list[str], session: str | None) -> str | None
             raise UsageError(
                 "`-` reads stdin, and stdin is a terminal", 'git diff | limnos run "review this" -'
             )
-        piped = sys.stdin.read()
-        given.append(piped if not given else f"\n\n{piped}")
-    text = "".join(given).strip()
+        # the question last: small models lose one that a long text follows
+        given.insert(0, sys.stdin.read().strip())
+    text = "\n\n".join(given).strip()
     if not text and session is None:
         raise UsageError("limnos run needs a task", 'limnos run "Which file here is the largest?"')
     return text or None
