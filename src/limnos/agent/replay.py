@@ -27,7 +27,6 @@ from limnos.kernel.errors import LimitError
 from limnos.kernel.events import (
     ApprovalAnswered,
     ApprovalAsked,
-    CallFinished,
     CallStarted,
     Event,
     InputInjected,
