@@ -11,7 +11,10 @@ from limnos.agent.models import Sources, default_name
 from limnos.agent.settings import KEYS, Environment, explain, load, read_environment
 from limnos.agent.settings_file import set_value, unset_value
 from limnos.kernel.errors import LimnosError, SettingsError, StorageError
+from limnos.providers.catalogue import DEFAULT
+from limnos.providers.rate import Buckets
 from limnos.providers.routes import ReasoningPolicy
+from limnos.testing.doubles import FixedClock
 
 LAYERS = ("flag", "LIMNOS_STEPS", "project", "user", "system", "default")
 
@@ -324,7 +327,7 @@ def test_a_provider_that_lacks_its_address_stands_in_nobody_s_way_until_it_is_us
     settings = load(environment)
 
     assert default_name(settings) == DEFAULT
-    with pytest.raises(SettingsError, match="providers.a.base_url is not set"):
+    with pytest.raises(SettingsError, match="base_url is not set"):
         route_of("a", "m", Sources(settings, environment, FixedClock(), Buckets(FixedClock())))
 
 

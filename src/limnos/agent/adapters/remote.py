@@ -27,10 +27,8 @@ def route_of(provider: str, model: str, sources: Sources) -> Route:
             f"providers.{provider} names no model", f"limnos config set providers.{provider}.model NAME"
         )
     if not table.get("base_url"):
-        raise SettingsError(
-            f"providers.{provider} has no base_url",
-            f"limnos config set providers.{provider}.base_url ADDRESS",
-        )
+        key = f"providers.{provider}.base_url"
+        raise SettingsError(f"{key} is not set", f"limnos config set {key} ADDRESS")
     table["api_key"] = key_of(str(table.get("api_key", "")), sources.environment)
     for name in ("timeout_s", "connect_timeout_s"):
         if name in table:
