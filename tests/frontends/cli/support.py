@@ -17,6 +17,7 @@ from fcntl import ioctl
 from pathlib import Path
 from typing import Any
 
+from limnos.frontends.cli.approvals import READABLE_SECONDS
 from limnos.frontends.cli.look import Look
 from limnos.frontends.cli.markdown import Reader, render
 from limnos.frontends.cli.spans import Line, plain
@@ -131,12 +132,11 @@ class Tty:
             if left <= 0 or not self._read(left):
                 raise AssertionError(f"{wanted!r} did not come; there is:\n{shown[self._seen :]}")
 
-    def read_for(self, seconds: float) -> str:
-        """Everything that is there after `seconds`, and that no `wait_for` has passed."""
-        deadline = time.monotonic() + seconds
+    def let_question_be_read(self) -> None:
+        """Let the time pass in which a question that is on the screen takes no answer yet."""
+        deadline = time.monotonic() + READABLE_SECONDS + 0.05
         while (left := deadline - time.monotonic()) > 0 and not self._ended:
             self._read(left)
-        return strip(self.output)[self._seen :]
 
     def end(self, seconds: float = DEADLINE_SECONDS) -> int:
         """Wait for the end of the program; its exit code as a shell would give it."""

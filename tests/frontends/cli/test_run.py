@@ -24,7 +24,7 @@ def test_the_answer_stands_in_column_3_and_a_summary_follows(tmp_path: Path) -> 
 def test_a_letter_and_enter_answer_the_question(tmp_path: Path) -> None:
     run = _start(tmp_path, WRITE, ANSWER)
     run.wait_for("? n no   y once")
-    run.read_for(0.6)
+    run.let_question_be_read()
     run.send("y\n")
     run.wait_for("✓ allowed by you, once")
     run.wait_for("tokens, free")
@@ -36,7 +36,7 @@ def test_what_was_typed_before_the_question_is_no_answer(tmp_path: Path) -> None
     run = _start(tmp_path, {**WRITE, "text": "one two three four five six", "delay": 0.1}, ANSWER)
     run.send("y\n")
     run.wait_for("? n no   y once")
-    run.read_for(0.7)
+    run.let_question_be_read()
     assert not (tmp_path / "work" / "made.txt").exists()
     run.send("n: not now\n")
     run.wait_for("denied by you")
@@ -48,7 +48,7 @@ def test_what_was_typed_before_the_question_is_no_answer(tmp_path: Path) -> None
 def test_ctrl_c_stops_the_call_at_once_and_keeps_the_session(tmp_path: Path) -> None:
     run = _start(tmp_path, SLOW)
     run.wait_for("? n no   y once")
-    run.read_for(0.6)
+    run.let_question_be_read()
     run.send("y\n")
     run.wait_for("begun")
     run.send("\x03")
