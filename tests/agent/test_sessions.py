@@ -90,7 +90,7 @@ def test_a_session_that_nobody_writes_is_listed_in_its_state(
     (row,) = files.summaries()
 
     assert (row.id, row.state) == ("s1", state)
-    assert row.events == len(events)
+    assert row.last_seq == len(events)
 
 
 @pytest.mark.parametrize(

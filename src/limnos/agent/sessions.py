@@ -38,7 +38,7 @@ class Summary(NamedTuple):
     persona: str
     title: str
     path: str
-    events: int
+    last_seq: int
 
 
 class SessionFiles:
@@ -105,7 +105,7 @@ class SessionFiles:
             persona=self._persona,
             title=_title([*head, *renamed]),
             path=str(path),
-            events=int(last.get("seq", 0)),
+            last_seq=int(last.get("seq", 0)),
         )
 
     def fork(self, session: str, fresh: str, seq: int | None) -> Path:

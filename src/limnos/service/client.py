@@ -12,7 +12,10 @@ SessionState: TypeAlias = Literal[
 
 
 class SessionSummary(NamedTuple):
-    """A row of the session list. `updated` is ISO 8601 in UTC; `path` is the audit log."""
+    """A row of the session list. `updated` is ISO 8601 in UTC; `path` is the audit log.
+
+    `last_seq` is the number of its last event; there may be fewer events, as some numbers are not kept.
+    """
 
     id: str
     state: SessionState
@@ -20,7 +23,7 @@ class SessionSummary(NamedTuple):
     persona: str
     title: str
     path: str
-    events: int
+    last_seq: int
 
 
 class Send(NamedTuple):

@@ -131,7 +131,7 @@ class LocalKernel:
                 row.persona,
                 row.title,
                 row.path,
-                row.events,
+                row.last_seq,
             )
             for row in self._base.files.summaries(limit)
         ]
