@@ -124,6 +124,21 @@ def test_a_refused_key_is_tried_once_as_x_api_key_and_that_is_remembered() -> No
         assert "authorization" not in later.headers
 
 
+def test_a_key_that_was_refused_in_both_ways_is_sent_as_before_the_next_time() -> None:
+    async def run() -> ModelServer:
+        no = error_answer(401, "not now")
+        async with ModelServer([no, no, text_answer("a")]) as server:
+            model = model_for(server)
+            with pytest.raises(ModelRefusedError):
+                await hear(model)
+            assert (await hear(model)).text == "a"
+            await model.close()
+            return server
+
+    requests = asyncio.run(run()).requests
+    assert ["x-api-key" in request.headers for request in requests] == [False, True, False]
+
+
 @pytest.mark.parametrize("answers", [[error_answer(401, f"bad key {KEY}")] * 2, [error_answer(403, "no")]])
 def test_a_refused_key_names_where_it_came_from_and_its_last_four_characters(answers: list[Answer]) -> None:
     error = fail(ModelRefusedError, *answers)

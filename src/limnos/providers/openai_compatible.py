@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from limnos.egress.client import Client, Reply, Timeouts
 from limnos.egress.errors import BrokenError, EgressError
@@ -26,6 +26,7 @@ Json = dict[str, Any]
 
 # Fields that some servers reject by name; the request is then sent once more without them.
 _OPTIONAL = ("stream_options", "temperature")
+_KeyHeader: TypeAlias = Literal["authorization", "x-api-key"]
 _NEWER_LIMIT = "max_completion_tokens"
 # A local server that was started just now: large models take minutes to load from a slow disk.
 _LONGEST_LOAD_S = 120.0
@@ -44,12 +45,13 @@ class Surroundings:
 
 @dataclass(slots=True)
 class _Attempts:
-    """What was tried for one request."""
+    """What was tried for one request. `other_header`: the key goes as `x-api-key` for now."""
 
     tried: int = 1
     waited_s: float = 0.0
     reconnected: bool = False
     answered: bool = False
+    other_header: bool = False
     loading_s: float = 0.0
 
 
@@ -70,7 +72,7 @@ class OpenAICompatible:
         )
         self._writer = BodyWriter(self._dialect)
         self._refused_fields: set[str] = set()
-        self._by_x_api_key = False
+        self._key_header: _KeyHeader = "authorization"
 
     @property
     def name(self) -> str:
@@ -112,11 +114,13 @@ class OpenAICompatible:
 
     async def _attempt(self, request: Request, attempts: _Attempts) -> AsyncGenerator[Delta]:
         """The reply, or nothing when the request is to be sent again."""
-        async with self._client.post(self.route.url, self._body(request), self._headers()) as reply:
+        async with self._client.post(self.route.url, self._body(request), self._headers(attempts)) as reply:
             if not 200 <= reply.status < 300:
                 await self._prepare_retry(reply, attempts)
                 return
             attempts.answered = True
+            if attempts.other_header:
+                self._key_header = "x-api-key"
             async with aclosing(self._read(reply, request)) as deltas:
                 async for delta in deltas:
                     yield delta
@@ -157,9 +161,10 @@ class OpenAICompatible:
         body = await reply.excerpt()
         asked = retry_after(reply.headers.get("retry-after"), datetime.fromisoformat(self._clock.now()))
         error = status_error(self.route, reply.status, body, asked)
-        if reply.status == 401 and self.route.api_key and not self._by_x_api_key:
-            self._by_x_api_key = True
-            return
+        if reply.status == 401 and self.route.api_key and self._key_header == "authorization":
+            attempts.other_header = not attempts.other_header
+            if attempts.other_header:
+                return
         if (refused := self._refused_field(reply.status, body)) is not None:
             self._refused_fields.add(refused)
             return
@@ -204,12 +209,11 @@ class OpenAICompatible:
         fields |= {**self.route.extra, **request.extra}
         return self._writer.write(fields, request)
 
-    def _headers(self) -> dict[str, str]:
+    def _headers(self, attempts: _Attempts) -> dict[str, str]:
         headers = {"content-type": "application/json", "accept": "text/event-stream", **self.route.headers}
         key = self.route.api_key
         if not key or any(name.lower() == "authorization" for name in self.route.headers):
             return headers
-        own = (
-            {"x-api-key": key.reveal()} if self._by_x_api_key else {"authorization": f"Bearer {key.reveal()}"}
-        )
-        return headers | own
+        if attempts.other_header or self._key_header == "x-api-key":
+            return headers | {"x-api-key": key.reveal()}
+        return headers | {"authorization": f"Bearer {key.reveal()}"}
