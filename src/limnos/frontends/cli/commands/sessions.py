@@ -36,7 +36,7 @@ def sessions(
                     "updated": session.updated,
                     "persona": session.persona,
                     "title": session.title,
-                    "events": session.events,
+                    "last_seq": session.last_seq,
                     "path": session.path,
                 }
             )

@@ -9,7 +9,7 @@ from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import chosen_name
 from limnos.frontends.cli.starting import kernel
-from limnos.frontends.cli.times import counted, when
+from limnos.frontends.cli.times import when
 from limnos.frontends.cli.words import Option
 from limnos.service.client import SessionSummary
 
@@ -37,9 +37,7 @@ def status(console: Console, as_json: Annotated[bool, Option("--json", help="one
         last = max(found, key=lambda session: session.updated)
         people = console.terminal.columns_for_lists
         stamp = when(last.updated, console.now(), console.look.zone) if people else last.updated
-        rows.append(
-            ("last", f"{stamp}, {counted(last.events, 'event')}  next: limnos open {one_line(last.id)}")
-        )
+        rows.append(("last", f"{stamp}  next: limnos open {one_line(last.id)}"))
     for label, text in rows:
         console.data(
             f"{label:<{_LABEL}} {text}\n" if console.terminal.columns_for_lists else f"{label}\t{text}\n"
