@@ -1,9 +1,11 @@
 """Tools that read and change files. The door to the files is passed in."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from limnos.agent.toolbox.diffs import lines_of, unified
+from limnos.agent.toolbox.writing import uninterrupted
 from limnos.kernel.messages import Arguments
 from limnos.kernel.seams import Rule
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
@@ -116,14 +118,13 @@ class _FileTools:
     async def write(self, arguments: Arguments, context: ToolContext) -> Output:
         path = arguments["path"]
         data = _encoded(path, arguments["content"])
-        new = await asyncio.to_thread(self._files.write, path, data)
+        new = await uninterrupted(partial(self._files.write, path, data))
         word = "created" if new else "replaced"
         return Output(f"{word} {path}, {len(data)} bytes", f"{word} {path}, {len(data)} bytes")
 
     async def edit(self, arguments: Arguments, context: ToolContext) -> Output:
         path = arguments["path"]
-        edited = await asyncio.to_thread(self._edited, arguments)
-        await asyncio.to_thread(self._files.write, path, edited.data)
+        edited = await uninterrupted(partial(self._edit, arguments))
         said = f"changed {_counted(edited.places, 'place')} in {path}, the first in line {edited.line}"
         return Output(said, said)
 
@@ -165,6 +166,11 @@ class _FileTools:
 
     def _rule(self, tool: str, arguments: Arguments) -> Rule:
         return Rule("allow", tool, self.subject(arguments))
+
+    def _edit(self, arguments: Arguments) -> Edited:
+        edited = self._edited(arguments)
+        self._files.write(arguments["path"], edited.data)
+        return edited
 
     def _edited(self, arguments: Arguments) -> Edited:
         data = self._files.read(arguments["path"])
