@@ -154,7 +154,7 @@ def test_files_are_found_by_name(box: Toolbox, pattern: str) -> None:
 
 
 def test_text_is_found_with_place_and_line(box: Toolbox) -> None:
-    assert box.text("search_text", query="needle") == "src/main.py:2: return 'Needle'\n1 lines in 1 files"
+    assert box.text("search_text", query="needle") == "src/main.py:2: return 'Needle'\n1 line in 1 file"
     assert "0" not in box.text("search_text", query="NEEDLE").split("nothing")[0]
     assert box.text("search_text", query="^def .*:$", regex=True).startswith("src/main.py:1: def main():")
     assert box.text("search_text", query="two", path="a.txt").startswith("a.txt:2: two")
@@ -176,7 +176,26 @@ def test_what_a_search_did_not_look_at_is_said(box: Toolbox, monkeypatch: pytest
 
     said = box.text("search_text", query="nothing like it")
 
-    assert "2 files are binary, unreadable or too large and were not looked at" in said
+    assert "2 files not looked at: binary, unreadable or too large" in said
+
+
+def test_folders_that_a_search_does_not_enter_are_named_and_can_be_searched(box: Toolbox) -> None:
+    for name in ("node_modules", ".venv"):
+        (box.root / name).mkdir()
+        (box.root / name / "dep.js").write_text("needle\n")
+
+    for said in (box.text("search_text", query="needle"), box.text("find_files", pattern="dep.js")):
+        assert "left out: .venv, node_modules; name such a folder" in said
+    assert box.text("search_text", query="two").endswith("name such a folder to look into it)")
+    assert "dep.js:1: needle" in box.text("search_text", query="needle", path="node_modules")
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-8-sig"])
+def test_what_can_be_read_can_be_searched(box: Toolbox, codec: str) -> None:
+    (box.root / "odd.txt").write_text("first\nthe needle 针\n", encoding=codec)
+
+    assert box.text("read_file", path="odd.txt") == "first\nthe needle 针\n"
+    assert box.text("search_text", query="needle 针").startswith("odd.txt:2: the needle 针\n")
 
 
 def test_a_search_with_too_many_hits_stops_and_says_so(box: Toolbox) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from limnos.kernel.tools import ToolFailure
+from limnos.sdk import files
 from limnos.sdk.files import Files, shown
 from tests.store.disks import full_disk
 
@@ -200,6 +201,13 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(root: Path) -> No
 
     with refused("refused"):
         Files(root).read("big")
+
+
+def test_a_file_that_holds_more_than_its_size_said_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_READ", 100)
+
+    with refused("refused"):
+        Files(Path("/proc/self")).read("status")
 
 
 def test_names_that_are_no_text_are_listed_and_shown_with_escapes(root: Path) -> None:

@@ -3,8 +3,9 @@
 import re
 from typing import Literal, NamedTuple, TypeAlias
 
+from limnos.sdk.texts import marked
+
 EditFault: TypeAlias = Literal["not_found", "not_unique", "empty_old", "no_change", "binary", "encoding"]
-_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _LONE = re.compile("[\udc80-\udcff]")
 
 
@@ -73,7 +74,7 @@ def _unreadable(codec: str) -> str:
 
 
 def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str, str]:
-    mark, codec = next(((mark, codec) for mark, codec in _BOMS if data.startswith(mark)), (b"", "utf-8"))
+    mark, codec = marked(data)
     codec = encoding if encoding and not mark else codec
     body = data[len(mark) :]
     if codec == "utf-8" and b"\x00" in body:

@@ -47,9 +47,12 @@ class Files:
             descriptor = os.open(target, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
             with os.fdopen(descriptor, "rb") as file:
                 self._check_regular(os.fstat(file.fileno()), path)
-                return file.read(MAX_READ + 1)
+                data = file.read(MAX_READ + 1)
         except OSError as error:
             raise self._failure(path, error) from None
+        if len(data) > MAX_READ:  # it grew meanwhile, or its size was not known
+            raise _too_large(path, f"more than {MAX_READ} bytes")
+        return data
 
     def write(self, path: str, data: bytes) -> bool:
         """Replace or create a file whole, with its folders; True when it is new. Raises ToolFailure."""
@@ -83,8 +86,12 @@ class Files:
             raise self._failure(path, error) from None
         return sorted(entries, key=lambda entry: (entry.kind != "folder", entry.name))
 
-    def walk(self, path: str) -> Iterator[tuple[str, int]]:
-        """Relative names and sizes of files below `path`, at most 10,000; version control is left out."""
+    def walk(self, path: str, left_out: set[str] | None = None) -> Iterator[tuple[str, int]]:
+        """Relative names and sizes of files below `path`, at most 10,000.
+
+        Folders of version control and of installed packages (`SKIPPED`) are not entered; the names of those
+        that were met are added to `left_out`. One that `path` itself names is walked. Raises ToolFailure.
+        """
         target = self._resolve(path)
         if target.is_file():
             info = _stat(target)
@@ -94,6 +101,8 @@ class Files:
             raise ToolFailure("not_found", f"{path} does not exist", "list the folder above it")
         seen = 0
         for folder, folders, names in os.walk(target):
+            if left_out is not None:
+                left_out |= SKIPPED.intersection(folders)
             folders[:] = sorted(
                 name for name in folders if name not in SKIPPED and not self._is_refused(folder, name)
             )
@@ -135,9 +144,7 @@ class Files:
                 "refused", f"{path} is no regular file", "devices, pipes and sockets are not touched"
             )
         if info.st_size > MAX_READ:
-            raise ToolFailure(
-                "refused", f"{path} has {info.st_size} bytes, more than {MAX_READ}", "use search_text"
-            )
+            raise _too_large(path, f"{info.st_size} bytes, more than {MAX_READ}")
 
     def _failure(self, path: str, error: OSError) -> ToolFailure:
         reasons: dict[type[OSError], tuple[ErrorReason, str]] = {
@@ -148,6 +155,10 @@ class Files:
         }
         reason, hint = reasons.get(type(error), ("failed", "try another path"))
         return ToolFailure(reason, f"{path}: {error.strerror or error}", hint)
+
+
+def _too_large(path: str, size: str) -> ToolFailure:
+    return ToolFailure("refused", f"{path} has {size}", "use search_text")
 
 
 def _stat(path: Path) -> os.stat_result | None:

@@ -65,3 +65,8 @@ def _replaced(old: list[str], new: list[str], first: int, last: int) -> list[str
         *(f"+{line}" for line in come),
         *(f" {line}" for line in behind),
     ]
+
+
+def counted(number: int, what: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -4,13 +4,14 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from limnos.agent.toolbox.diffs import lines_of, unified
+from limnos.agent.toolbox.diffs import counted, lines_of, unified
 from limnos.agent.toolbox.writing import uninterrupted
 from limnos.kernel.messages import Arguments
 from limnos.kernel.seams import Rule
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
 from limnos.sdk.edits import Edited, EditError, replace_exactly
 from limnos.sdk.files import MAX_ENTRIES, Entry, Files, shown
+from limnos.sdk.texts import decoded
 
 DEFAULT_LINES = 2000
 _PATH = {"type": "string", "description": "path of the file, relative to the working folder"}
@@ -125,7 +126,7 @@ class _FileTools:
     async def edit(self, arguments: Arguments, context: ToolContext) -> Output:
         path = arguments["path"]
         edited = await uninterrupted(partial(self._edit, arguments))
-        said = f"changed {_counted(edited.places, 'place')} in {path}, the first in line {edited.line}"
+        said = f"changed {counted(edited.places, 'place')} in {path}, the first in line {edited.line}"
         return Output(said, said)
 
     async def list(self, arguments: Arguments, context: ToolContext) -> Output:
@@ -161,7 +162,7 @@ class _FileTools:
             before = self._files.read(path)
         except ToolFailure as failure:
             return Preview(failure.error.detail, ("this would fail",))
-        reason = f"changes 1 file, {_counted(edited.places, 'place')}"
+        reason = f"changes 1 file, {counted(edited.places, 'place')}"
         return Preview(unified(path, before, edited.data), (reason,), self._rule("edit_file", arguments))
 
     def _rule(self, tool: str, arguments: Arguments) -> Rule:
@@ -192,15 +193,11 @@ def _row(entry: Entry) -> str:
     return f"{name}  {entry.size} bytes" if entry.kind == "file" else f"{name}  ({entry.kind})"
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def _totals(entries: list[Entry]) -> str:
     """A count, and the largest file by name: small models read this line and answer right."""
     files = [entry for entry in entries if entry.kind == "file"]
     folders = sum(entry.kind == "folder" for entry in entries)
-    said = f"{_counted(len(files), 'file')}, {_counted(folders, 'folder')}"
+    said = f"{counted(len(files), 'file')}, {counted(folders, 'folder')}"
     if not files:
         return said
     largest = max(files, key=lambda entry: entry.size)
@@ -208,12 +205,10 @@ def _totals(entries: list[Entry]) -> str:
 
 
 def _decoded(path: str, data: bytes) -> str:
-    for mark, codec in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
-        if data.startswith(mark):
-            return data[len(mark) :].decode(codec, "replace")
-    if b"\x00" in data[:8192]:
+    text = decoded(data)
+    if text is None:
         raise ToolFailure("refused", f"{path} is a binary file of {len(data)} bytes", "only text can be read")
-    return data.decode("utf-8", "replace")
+    return text
 
 
 def _encoded(path: str, text: str) -> bytes:

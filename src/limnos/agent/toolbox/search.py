@@ -9,10 +9,11 @@ from itertools import islice
 from typing import Any
 
 from limnos import lazy
-from limnos.agent.toolbox.diffs import lines_of
+from limnos.agent.toolbox.diffs import counted, lines_of
 from limnos.kernel.messages import Arguments
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
 from limnos.sdk.files import MAX_ENTRIES, Files, shown
+from limnos.sdk.texts import decoded
 
 MAX_FOUND = 200
 MAX_LINE = 300
@@ -72,13 +73,17 @@ class _Found:
     files: int = 0
     names: int = 0
     skipped: int = 0
+    left_out: set[str] = field(default_factory=set[str])
     stopped: bool = False
 
     def limits(self) -> str:
         """A clause for each reason why there may be more."""
         said: list[str] = []
         if self.skipped:
-            said.append(f"{self.skipped} files are binary, unreadable or too large and were not looked at")
+            files = counted(self.skipped, "file")
+            said.append(f"{files} not looked at: binary, unreadable or too large")
+        if self.left_out:
+            said.append(f"left out: {', '.join(sorted(self.left_out))}; name such a folder to look into it")
         if self.names >= MAX_ENTRIES:
             said.append(f"only the first {MAX_ENTRIES} files were looked at")
         if self.stopped:
@@ -103,7 +108,7 @@ class _SearchTools:
     def _find(self, pattern: str, path: str) -> _Found:
         wanted = pattern if "/" in pattern else f"*/{pattern}"
         found = _Found()
-        for name, size in self._files.walk(path):
+        for name, size in self._files.walk(path, found.left_out):
             found.names += 1
             if fnmatch.fnmatch(f"/{name}", wanted) or fnmatch.fnmatch(name, pattern):
                 found.lines.append(f"{shown(name)}  {size} bytes")
@@ -116,13 +121,13 @@ class _SearchTools:
         end = found.limits()
         if not found.lines:
             return Output(f"No line holds {query!r}: nothing was found{end}.", f'"{query}", 0 found')
-        said = f"{len(found.lines)} lines in {found.files} files{end}"
+        said = f"{counted(len(found.lines), 'line')} in {counted(found.files, 'file')}{end}"
         return Output("\n".join([*found.lines, said]), f'"{query}", {said}', origin="file")
 
     def _search(self, matcher: Any, path: str) -> _Found:
         found = _Found()
         deadline = time.monotonic() + SECONDS
-        for name, size in self._files.walk(path):
+        for name, size in self._files.walk(path, found.left_out):
             found.names += 1
             text = self._text(name) if size <= MAX_FILE else None
             if text is None:
@@ -141,7 +146,7 @@ class _SearchTools:
             data = self._files.read(name)
         except ToolFailure:
             return None
-        return None if b"\x00" in data[:8192] else data.decode("utf-8", "replace")
+        return decoded(data)
 
 
 def _matching(name: str, text: str, matcher: Any) -> Iterator[str]:
