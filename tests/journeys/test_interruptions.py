@@ -207,12 +207,12 @@ def test_a_full_disk_in_mid_turn_fails_with_the_fix_and_the_turn_goes_on_later(t
         assert house.divergence(talk) is None
 
 
-def test_a_full_disk_at_the_first_message_fails_with_the_fix_and_later_messages_work(tmp_path: Path) -> None:
+def test_a_message_that_met_a_full_disk_is_told_and_answered_before_the_next_one(tmp_path: Path) -> None:
     with full_disk(tmp_path / "disk") as disk:
         house = House(disk.folder / "house")
 
         async def story() -> None:
-            kernel = house.kernel(step("Here."))
+            kernel = house.kernel(step("Here."), step("And here."))
             talk = await house.open(kernel)
             size = Path(talk.session.path).stat().st_size
             with disk.filled(size):
@@ -220,7 +220,8 @@ def test_a_full_disk_at_the_first_message_fails_with_the_fix_and_later_messages_
                 assert end.reason == "failed"
                 assert end.fix
             assert (await talk.say("now?")).reason == "done"
-            assert [event.input for event in talk.of(TurnStarted)] == ["now?"]
+            assert (await talk.ended()).reason == "done"
+            assert [event.input for event in talk.of(TurnStarted)] == ["x" * 10_000, "now?"]
             await kernel.close()
 
         run(story())
