@@ -315,14 +315,13 @@ def test_a_cancelled_call_gets_its_result_and_the_turn_its_closing_message() -> 
     assert setting.conversation.units[-1].messages()[-1].role == "assistant"
 
 
-def test_a_tool_that_ignores_its_cancellation_does_not_hold_the_turn() -> None:
-    setting = Setting(Scripted([step("", call("deaf"))]))
-    setting.cancel.grace_seconds = 0.01
-
+def end_of_a_turn_with_a_deaf_tool(setting: Setting, stops: int) -> TurnFinished:
+    """Stop a turn, once or twice, whose tool never ends and does not listen."""
     release: list[asyncio.Event] = []
 
     async def deaf(arguments: Arguments, context: ToolContext) -> Output:
-        setting.cancel.request("stopped")
+        for _ in range(stops):
+            asyncio.get_running_loop().call_soon(setting.cancel.request, "stopped")
         release.append(asyncio.Event())
         while not release[0].is_set():
             try:
@@ -338,8 +337,14 @@ def test_a_tool_that_ignores_its_cancellation_does_not_hold_the_turn() -> None:
             release[0].set()
 
     setting.registry.register(Tool("deaf", "does not listen", {"type": "object"}, deaf))
+    return asyncio.run(whole())
 
-    assert asyncio.run(whole()).reason == "stopped"
+
+def test_a_tool_that_ignores_its_cancellation_does_not_hold_the_turn() -> None:
+    setting = Setting(Scripted([step("", call("deaf"))]))
+    setting.cancel.grace_seconds = 0.01
+
+    assert end_of_a_turn_with_a_deaf_tool(setting, stops=1).reason == "stopped"
 
 
 def test_a_tool_that_breaks_is_a_result_and_not_an_exception() -> None:
@@ -503,28 +508,8 @@ def test_numbers_that_somebody_may_have_seen_are_not_given_again_after_a_crash()
 def test_a_second_stop_skips_the_grace_time() -> None:
     setting = Setting(Scripted([step("", call("deaf"))]))
     setting.cancel.grace_seconds = 3600
-    release: list[asyncio.Event] = []
 
-    async def deaf(arguments: Arguments, context: ToolContext) -> Output:
-        setting.cancel.request("stopped")
-        asyncio.get_running_loop().call_soon(setting.cancel.request, "stopped")
-        release.append(asyncio.Event())
-        while not release[0].is_set():
-            try:
-                await release[0].wait()
-            except asyncio.CancelledError:
-                continue
-        return Output("late")
-
-    async def whole() -> TurnFinished:
-        try:
-            return await asyncio.wait_for(setting.loop.run(setting.turn()), 5)
-        finally:
-            release[0].set()
-
-    setting.registry.register(Tool("deaf", "does not listen", {"type": "object"}, deaf))
-
-    assert asyncio.run(whole()).reason == "stopped"
+    assert end_of_a_turn_with_a_deaf_tool(setting, stops=2).reason == "stopped"
 
 
 def test_a_tool_that_cancels_itself_is_a_failure_and_not_a_stop() -> None:
