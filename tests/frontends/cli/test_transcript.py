@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from limnos.frontends.cli.accessible import Speaker
 from limnos.frontends.cli.transcript import Transcript
 from limnos.kernel.events import (
     ApprovalAnswered,
@@ -136,6 +137,40 @@ def test_a_denial_by_the_person_is_one_line_and_any_other_denial_says_why() -> N
     assert _shown(by_person)[1:] == ["- denied by you after 4 s"]
     by_gate = [BEGIN, *_call("c2", "run_command", {"command": "rm -rf ~"}, outcome="denied", error=error)]
     assert _shown(by_gate)[1:] == ["- run_command  rm -rf ~  denied: deletes your home; no mode lifts this"]
+
+
+def test_after_an_edit_the_tool_line_shows_the_command_that_ran() -> None:
+    proposed, _, finished = _call("c1", "run_command", {"command": "rm -r build"}, ms=200, exit=0)
+    edit = {"command": "rm -r build/old"}
+    answered = ApprovalAnswered(
+        approval="k", call="c1", answer="edit", principal="owner", source="tty", arguments=edit, after_ms=2000
+    )
+    started = CallStarted(call="c1", hash="", arguments=edit, time=BEGIN.time)
+    transcript = Transcript(look())
+    for event in (BEGIN, proposed, answered, started):
+        transcript.apply(event)
+    assert text(transcript.live(AFTER_3_S))[0].endswith("run_command  rm -r build/old  3 s")
+    assert text(transcript.apply(finished)) == ["✓ run_command  rm -r build/old  0.2 s"]
+    speaker = Speaker.new()
+    spoken = [row for event in (proposed, started, finished) for row in speaker.lines(event)]
+    assert spoken == ["tool: run_command, rm -r build/old, done."]
+
+
+def test_an_edited_command_that_is_denied_is_named_as_edited() -> None:
+    error = {"reason": "refused", "detail": "deletes your home", "hint": ""}
+    proposed, _, finished = _call("c1", "run_command", {"command": "ls"}, outcome="denied", error=error)
+    answered = ApprovalAnswered(
+        approval="k",
+        call="c1",
+        answer="edit",
+        principal="owner",
+        source="tty",
+        arguments={"command": "rm -r ~"},
+    )
+    assert (
+        _shown([BEGIN, proposed, answered, finished])[-1]
+        == "- run_command  rm -r ~  denied: deletes your home"
+    )
 
 
 def test_a_stop_says_what_is_left_and_how_to_go_on() -> None:

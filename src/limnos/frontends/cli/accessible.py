@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from limnos.frontends.cli.calls import subject
+from limnos.frontends.cli.calls import ran, subject
 from limnos.frontends.cli.escapes import command_text, one_line, visible
 from limnos.frontends.cli.times import duration
 from limnos.kernel.events import (
@@ -11,6 +11,7 @@ from limnos.kernel.events import (
     ApprovalAsked,
     CallFinished,
     CallProposed,
+    CallStarted,
     Event,
     ReplyFinished,
     StepFinished,
@@ -43,6 +44,10 @@ class Speaker:
                 return ["limnos: working."]
             case CallProposed():
                 self._calls[event.call] = event
+                return []
+            case CallStarted():
+                if event.call in self._calls:
+                    self._calls[event.call] = ran(self._calls[event.call], event.arguments)
                 return []
             case CallFinished():
                 return [self._call(event)]

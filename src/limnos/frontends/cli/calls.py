@@ -20,6 +20,11 @@ _MANY_LINES = 3
 _LEAST_SUBJECT = 24
 
 
+def ran(proposed: CallProposed, arguments: dict[str, Any]) -> CallProposed:
+    """The call as it runs: a person may have edited what was proposed."""
+    return proposed if arguments == proposed.arguments else proposed.changed(arguments=arguments, parts=[])
+
+
 class Call(NamedTuple):
     """A call that ended: what was proposed and its one result."""
 

@@ -7,10 +7,10 @@ open everything but its answer is held back, so that nothing scrolls it away.
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from limnos.frontends.cli.approvals import answered_line, question_lines
-from limnos.frontends.cli.calls import Call, finished_lines, group_line, head, tail_lines
+from limnos.frontends.cli.calls import Call, finished_lines, group_line, head, ran, tail_lines
 from limnos.frontends.cli.escapes import one_line, visible
 from limnos.frontends.cli.look import Look, error_lines
 from limnos.frontends.cli.markdown import Block, Reader, render
@@ -193,6 +193,8 @@ class Transcript:
         self.question = None
         if event.answer in ("no", "expired"):
             self._refused.add(event.call)
+        if event.arguments is not None:
+            self._runs(event.call, event.arguments)
         return [answered_line(self.look, event)]
 
     def _call(self, event: CallProposed | CallStarted | CallProgress | CallFinished) -> list[Line]:
@@ -201,6 +203,7 @@ class Transcript:
                 self._proposed[event.call] = event
                 return []
             case CallStarted():
+                self._runs(event.call, event.arguments)
                 if event.call in self._proposed:
                     self._running[event.call] = _Running(self._proposed[event.call], event.time)
                 return []
@@ -209,6 +212,10 @@ class Transcript:
                 return []
             case CallFinished():
                 return self._call_finished(event)
+
+    def _runs(self, call: str, arguments: dict[str, Any]) -> None:
+        if call in self._proposed:
+            self._proposed[call] = ran(self._proposed[call], arguments)
 
     def _progress(self, event: CallProgress) -> None:
         running = self._running.get(event.call)
