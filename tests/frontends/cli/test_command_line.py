@@ -149,6 +149,15 @@ def test_every_list_has_records_for_programs(tmp_path: Path) -> None:
     assert identity.isalnum()
 
 
+@pytest.mark.parametrize("limit", ["-1", "0"])
+def test_a_limit_below_one_is_a_usage_error(tmp_path: Path, limit: str) -> None:
+    done = limnos(tmp_path, "sessions", "--limit", limit)
+    assert done.returncode == 2
+    assert (
+        done.stderr == f"error: --limit is {limit}, and must be at least 1\nfix: limnos sessions --limit 10\n"
+    )
+
+
 def test_piped_output_has_no_escapes_no_boxes_and_no_blanks_at_the_end(tmp_path: Path) -> None:
     model = script(tmp_path, SAYS_HELLO)
     for arguments in (

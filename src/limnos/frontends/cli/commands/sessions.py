@@ -8,6 +8,7 @@ from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.starting import kernel
 from limnos.frontends.cli.times import when
 from limnos.frontends.cli.words import Option
+from limnos.kernel.errors import UsageError
 from limnos.service.client import SessionState, SessionSummary
 
 _SIGNS: dict[SessionState, str] = {
@@ -26,6 +27,8 @@ def sessions(
     limit: Annotated[int | None, Option("--limit", metavar="N", help="the newest N only")] = None,
 ) -> None:
     """List sessions, newest first."""
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit is {limit}, and must be at least 1", "limnos sessions --limit 10")
     found = asyncio.run(_found(console, limit))
     if as_json:
         for session in found:
