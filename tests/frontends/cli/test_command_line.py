@@ -298,6 +298,31 @@ def test_a_secret_comes_from_stdin_or_a_file_and_is_never_shown(tmp_path: Path) 
     assert limnos(tmp_path, "secrets", "set", "openai", value).returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["secrets", "set", "x", "--key-file", "/nope"], "/nope cannot be read: No such file or directory"),
+        (["secrets", "set", "x", "--key-file", "latin"], "latin is no text in UTF-8"),
+        (["config", "unset", "nope"], "no setting is called nope"),
+        (["replay", "latin"], "latin is no session"),
+        (["replay", "latin", "--verify"], "latin is no session"),
+    ],
+)
+def test_what_is_not_there_is_a_usage_error(tmp_path: Path, arguments: list[str], error: str) -> None:
+    (work_folder(tmp_path) / "latin").write_bytes(b"caf\xe9\n")
+    done = limnos(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {error}\nfix: ")
+
+
+def test_a_slip_in_the_settings_file_is_unset_as_its_error_says(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.toml").write_text("stepz = 4\n")
+    assert "limnos config unset stepz" in limnos(tmp_path, "config", "list").stderr
+    done = limnos(tmp_path, "config", "unset", "stepz")
+    assert done.stderr == "✓ stepz is unset  next: limnos config list\n"
+
+
 def test_sessions_are_renamed_forked_exported_and_replayed(tmp_path: Path) -> None:
     model = script(tmp_path, SAYS_HELLO)
     limnos(tmp_path, "run", "hi", LIMNOS_MODEL=model)
@@ -316,7 +341,7 @@ def test_sessions_are_renamed_forked_exported_and_replayed(tmp_path: Path) -> No
     assert "Hello there." in played.stdout
     verified = limnos(tmp_path, "replay", identity, "--verify")
     assert verified.returncode == 0
-    assert "no divergence" in verified.stdout
+    assert "1 reply and 0 results as recorded, no divergence" in verified.stdout
     assert limnos(tmp_path, "open", "nosuch", LIMNOS_MODEL=model).returncode == 2
 
 
@@ -372,6 +397,8 @@ def test_doctor_fails_with_a_fix_when_the_model_is_missing(tmp_path: Path) -> No
     found = {record["check"]: record for record in map(json.loads, done.stdout.splitlines())}
     assert done.returncode == 1
     assert found["model"]["fix"] == "limnos model get qwen2.5-coder-1.5b"
+    piped = limnos(tmp_path, "doctor", XDG_CACHE_HOME=str(tmp_path / "cache")).stdout
+    assert "model\tfailed\tqwen2.5-coder-1.5b is not on this machine\t" in piped
     assert all(record["fix"] for record in found.values() if record["state"] == "failed")
 
 

@@ -50,7 +50,7 @@ def _home(console: Console) -> Check:
     there = _existing(home)
     if not os.access(there, os.W_OK):
         fix = "name another folder in LIMNOS_HOME"
-        return Check("home", "failed", f"failed: {place} cannot be written", fix)
+        return Check("home", "failed", f"{place} cannot be written", fix)
     if home.is_dir() and home.stat().st_mode & 0o077:
         return Check("home", "ask", f"{place} can be read by others", f"chmod 700 {place}")
     return Check("home", "done", place if home.is_dir() else f"{place}, made at the first use")
@@ -59,7 +59,7 @@ def _home(console: Console) -> Check:
 def _disk(console: Console) -> Check:
     free = shutil.disk_usage(_existing(console.environment.home)).free
     if free < _LEAST_FREE:
-        return Check("disk", "failed", f"failed: {size(free)} free", "free some space on that disk")
+        return Check("disk", "failed", f"{size(free)} free", "free some space on that disk")
     return Check("disk", "done", f"{size(free)} free")
 
 
@@ -67,7 +67,7 @@ def _settings(console: Console) -> Check:
     try:
         load(console.environment)
     except LimnosError as error:
-        return Check("settings", "failed", f"failed: {error.what}", error.fix)
+        return Check("settings", "failed", error.what, error.fix)
     return Check("settings", "done", "every value can be read")
 
 
@@ -81,11 +81,11 @@ def _model(console: Console) -> Check:
         return Check("model", "done", f"{name}, at a server of yours")
     cache = weights(console.environment)
     if not cache.has(entry):
-        return Check("model", "failed", f"failed: {name} is not on this machine", f"limnos model get {name}")
+        return Check("model", "failed", f"{name} is not on this machine", f"limnos model get {name}")
     try:
         cache.ready(entry)
     except (LimnosError, OSError) as error:
-        return Check("model", "failed", f"failed: {error}", f"limnos model get {name}")
+        return Check("model", "failed", str(error), f"limnos model get {name}")
     return Check("model", "done", f"embedded {name}, hash as pinned")
 
 
@@ -105,7 +105,7 @@ def _processor() -> Check:
     lacking = [flag for flag in _FLAGS if flag not in flags]
     if lacking:
         fix = "use a server instead: limnos config set providers.own.base_url ADDRESS"
-        return Check("cpu", "failed", f"failed: no {', '.join(lacking)}, the embedded model cannot run", fix)
+        return Check("cpu", "failed", f"no {', '.join(lacking)}, the embedded model cannot run", fix)
     return Check("cpu", "done", f"{os.cpu_count()} cores with {', '.join(_FLAGS)}")
 
 

@@ -8,6 +8,7 @@ from limnos.frontends.cli.console import Console
 from limnos.kernel.errors import UsageError
 
 _LFLAG = 3
+_FILE_FIX = "name a text file with the key"
 
 
 def ask_secret(console: Console, question: str) -> str:
@@ -31,8 +32,10 @@ def read_secret(console: Console, name: str, key_file: Path | None) -> str:
     if key_file is not None:
         try:
             return key_file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{key_file} cannot be read: {error}", "name a text file with the key") from None
+        except OSError as error:
+            raise UsageError(f"{key_file} cannot be read: {error.strerror}", _FILE_FIX) from None
+        except UnicodeDecodeError:
+            raise UsageError(f"{key_file} is no text in UTF-8", _FILE_FIX) from None
     if not console.terminal.stdin:
         return sys.stdin.readline().strip()
     return ask_secret(console, f"Value of {name} (not shown):")

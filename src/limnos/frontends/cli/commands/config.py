@@ -3,7 +3,7 @@
 import json
 from typing import Annotated
 
-from limnos.agent.settings import KEYS, Explanation, Value, explain
+from limnos.agent.settings import KEYS, Explanation, Value, explain, known_key
 from limnos.agent.settings_file import set_value, unset_value
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
@@ -32,9 +32,12 @@ def set_key(
 def unset(console: Console, key: _Key) -> None:
     """Remove a setting from the home; the next layer counts again."""
     if not unset_value(console.environment, key):
+        if not key.startswith("providers."):
+            known_key(key)
         console.say_line(console.look.signed("idle", f"{one_line(key)} was not set; nothing changed"))
         return
-    console.done(f"{one_line(key)} is unset", f"limnos config --explain {key}")
+    shown = f"limnos config --explain {key}" if key in KEYS else "limnos config list"
+    console.done(f"{one_line(key)} is unset", shown)
 
 
 def list_keys(console: Console, as_json: _Json = False) -> None:

@@ -21,10 +21,10 @@ def doctor(
         if as_json:
             console.record({"check": check.name, "state": check.state, "text": check.text, "fix": check.fix})
         elif console.terminal.columns_for_lists:
+            word = "failed: " if check.state == "failed" else ""
             fix = f"  fix: {check.fix}" if check.fix else ""
-            console.show(
-                console.look.signed(check.state, f"{check.name:<{_COLUMN}}{one_line(check.text)}{fix}")
-            )
+            text = f"{check.name:<{_COLUMN}}{word}{one_line(check.text)}{fix}"
+            console.show(console.look.signed(check.state, text))
         else:
             console.data(
                 "\t".join((check.name, check.state, one_line(check.text), check.fix)).rstrip() + "\n"

@@ -34,9 +34,11 @@ def replay(
 ) -> int:
     """Play back what happened in a session."""
     path = Path(source) if Path(source).is_file() else asyncio.run(_path(console, source))
+    history = read_history(path)
+    if not history.events:
+        raise UsageError(f"{source} is no session", "limnos sessions")
     if check:
         return _verify(console, path, as_json)
-    history = read_history(path)
     if as_json:
         for event in history.events:
             if event.seq >= at:
@@ -66,7 +68,7 @@ def _verify(console: Console, path: Path, as_json: bool) -> int:
         return 1 if found.divergence or found.damaged else 0
     parts = (
         counted(found.events, "event"),
-        f"{found.replies} replies and {found.results} results as recorded",
+        f"{_replies(found.replies)} and {counted(found.results, 'result')} as recorded",
     )
     if (first := found.divergence) is not None:
         what = f"#{first.seq} {first.what}: recorded {first.recorded}, replayed {first.replayed}"
@@ -77,6 +79,10 @@ def _verify(console: Console, path: Path, as_json: bool) -> int:
         return 1
     console.show(console.look.signed("done", f"{', '.join(parts)}, no divergence"))
     return 0
+
+
+def _replies(count: int) -> str:
+    return "1 reply" if count == 1 else f"{count:,} replies"
 
 
 async def _path(console: Console, session: str) -> Path:
