@@ -285,6 +285,39 @@ def test_settings_are_set_explained_and_unset_with_the_next_command(tmp_path: Pa
     assert limnos(tmp_path, "config", "get", "steps").stdout == "25\n"
 
 
+def test_the_settings_of_a_provider_can_be_looked_at(tmp_path: Path) -> None:
+    key = "providers.own.base_url"
+    first = limnos(tmp_path, "config", "set", key, "http://127.0.0.1:9")
+    assert first.stderr == (
+        f"✓ {key} = http://127.0.0.1:9  next: limnos config set providers.own.model MODEL\n"
+    )
+    both = limnos(tmp_path, "config", "set", "providers.own.model", "qwen3:8b")
+    assert both.stderr.endswith("  next: limnos model use own/qwen3:8b\n")
+    limnos(tmp_path, "config", "set", "providers.own.api_key", "secret:own")
+    assert limnos(tmp_path, "config", "get", "providers.own.api_key").stdout == "secret:own\n"
+    explained = limnos(tmp_path, "config", "--explain", key).stdout
+    assert explained == (
+        f'{key} = "http://127.0.0.1:9"   from ~/home/config.toml\n  not set   /etc/limnos/config.toml\n'
+    )
+    listed = limnos(tmp_path, "config", "list").stdout
+    assert f"{key}\thttp://127.0.0.1:9\t~/home/config.toml\taddress of the server\n" in listed
+    unset = limnos(tmp_path, "config", "get", "providers.own.timeout_s")
+    assert unset.returncode == 2
+    assert unset.stderr.startswith("error: providers.own.timeout_s is not set\nfix: limnos config set ")
+
+
+def test_what_may_be_a_key_is_not_shown_among_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.toml").write_text(
+        '[providers.own]\nbase_url = "http://me:hush1@127.0.0.1:9"\napi_key = "hush2"\n'
+        'headers = { X-Key = "hush3" }\n'
+    )
+    done = limnos(tmp_path, "config", "list")
+    assert "providers.own.headers\tX-Key\t" in done.stdout
+    assert "http://...@127.0.0.1:9" in done.stdout
+    assert "hush" not in done.stdout + done.stderr
+
+
 def test_a_secret_comes_from_stdin_or_a_file_and_is_never_shown(tmp_path: Path) -> None:
     value = "sk-" + "a1b2" * 8
     done = limnos(tmp_path, "secrets", "set", "openai", given=value + "\n")

@@ -42,15 +42,8 @@ class Speaker:
         match event:
             case TurnStarted():
                 return ["limnos: working."]
-            case CallProposed():
-                self._calls[event.call] = event
-                return []
-            case CallStarted():
-                if event.call in self._calls:
-                    self._calls[event.call] = ran(self._calls[event.call], event.arguments)
-                return []
-            case CallFinished():
-                return [self._call(event)]
+            case CallProposed() | CallStarted() | CallFinished():
+                return self._call(event)
             case ApprovalAsked():
                 return self._question(event)
             case ApprovalAnswered():
@@ -66,12 +59,19 @@ class Speaker:
             case _:
                 return []
 
-    def _call(self, event: CallFinished) -> str:
+    def _call(self, event: CallProposed | CallStarted | CallFinished) -> list[str]:
+        if isinstance(event, CallProposed):
+            self._calls[event.call] = event
+            return []
         proposed = self._calls.get(event.call)
+        if isinstance(event, CallStarted):
+            if proposed is not None:
+                self._calls[event.call] = ran(proposed, event.arguments)
+            return []
         about = subject(proposed.arguments) if proposed else ""
         detail = str((event.error or {}).get("detail", ""))
         parts = [one_line(event.tool), about, event.outcome, one_line(detail)]
-        return f"tool: {', '.join(part for part in parts if part)}."
+        return [f"tool: {', '.join(part for part in parts if part)}."]
 
     def _question(self, event: ApprovalAsked) -> list[str]:
         reasons = "; ".join(one_line(reason) for reason in event.reasons)

@@ -7,6 +7,12 @@ from limnos.agent.settings import KEYS, Explanation, Value, explain, known_key
 from limnos.agent.settings_file import set_value, unset_value
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.provider_settings import (
+    PREFIX,
+    explain_provider,
+    next_command,
+    provider_explanations,
+)
 from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import UsageError
 
@@ -16,7 +22,7 @@ _Json = Annotated[bool, Option("--json", help="one record a line")]
 
 def get(console: Console, key: _Key) -> None:
     """Print the value of a setting."""
-    console.data(f"{_text(explain(console.environment, key).value)}\n")
+    console.data(f"{_text(_found(console, key).value)}\n")
 
 
 def set_key(
@@ -26,13 +32,15 @@ def set_key(
 ) -> None:
     """Store a setting in the home."""
     stored = set_value(console.environment, key, value)
-    console.done(f"{one_line(key)} = {one_line(_text(stored))}", f"limnos config --explain {key}")
+    more = next_command(console.environment, key) if key.startswith(PREFIX) else ""
+    shown = one_line(_text(_found(console, key).value if more else stored))
+    console.done(f"{one_line(key)} = {shown}", more or f"limnos config --explain {key}")
 
 
 def unset(console: Console, key: _Key) -> None:
     """Remove a setting from the home; the next layer counts again."""
     if not unset_value(console.environment, key):
-        if not key.startswith("providers."):
+        if not key.startswith(PREFIX):
             known_key(key)
         console.say_line(console.look.signed("idle", f"{one_line(key)} was not set; nothing changed"))
         return
@@ -42,7 +50,8 @@ def unset(console: Console, key: _Key) -> None:
 
 def list_keys(console: Console, as_json: _Json = False) -> None:
     """Show every setting, its value and where it comes from."""
-    found = [explain(console.environment, name) for name in KEYS]
+    known = [explain(console.environment, name) for name in KEYS]
+    found = [*known, *provider_explanations(console.environment)]
     if as_json:
         for item in found:
             record = {"key": item.key.name, "value": item.value, "from": item.origin, "help": item.key.help}
@@ -68,12 +77,16 @@ def config(
         raise UsageError(
             "limnos config needs one of: get, set, unset, list, --explain KEY", "limnos config list"
         )
-    found = explain(console.environment, key)
+    found = _found(console, key)
     if as_json:
         layers = [{"name": item.name, "value": item.value, "note": item.note} for item in found.layers]
         console.record({"key": key, "value": found.value, "from": found.origin, "layers": layers})
         return
     _explain(console, found)
+
+
+def _found(console: Console, key: str) -> Explanation:
+    return (explain_provider if key.startswith(PREFIX) else explain)(console.environment, key)
 
 
 def _explain(console: Console, found: Explanation) -> None:
