@@ -92,6 +92,10 @@ def test_a_long_diff_names_its_rest_and_v_shows_all() -> None:
     [
         ("n", Answer("no", source="tty")),
         ("y", Answer("once", source="tty")),
+        ("yes", Answer("once", source="tty")),
+        ("No", Answer("no", source="tty")),
+        ("是", Answer("once", source="tty")),
+        ("否", Answer("no", source="tty")),
         ("n: use the staging branch", Answer("no", reason="use the staging branch", source="tty")),
     ],
 )
@@ -108,7 +112,18 @@ def test_a_line_begun_before_the_question_could_be_read_is_a_message() -> None:
 
 def test_one_more_character_makes_the_line_a_message_again() -> None:
     assert _row().hear(look(), "yes please", begun=101.0) is None
-    assert plain(_row().row(look(), "yes", 101.0)).startswith("? Enter queues your line")
+    assert plain(_row().row(look(), "yes p", 101.0)).startswith("? Enter queues your line")
+
+
+@pytest.mark.parametrize("typed", ["yes", "no", "是"])
+def test_a_whole_word_answers_only_once_the_question_could_be_read(typed: str) -> None:
+    assert _row().hear(look(), typed, begun=100.4) is None
+
+
+def test_lines_that_were_no_answer_are_counted_beside_the_letters() -> None:
+    assert plain(_row().queued_row(look(), 1)) == "› 1 line queued; answer with n, y, a, e"
+    unstorable = AnswerRow(PUSH.changed(rule=None), 100.0)
+    assert plain(unstorable.queued_row(look(), 2)) == "› 2 lines queued; answer with n, y, e"
 
 
 def test_the_row_says_what_enter_will_do() -> None:

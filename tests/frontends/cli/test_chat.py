@@ -209,6 +209,20 @@ def test_a_half_typed_line_is_kept_and_never_an_answer(tmp_path: Path) -> None:
     _leave(chat)
 
 
+def test_a_word_that_is_no_answer_says_that_it_waits_and_yes_answers(tmp_path: Path) -> None:
+    chat = _start(tmp_path, WRITE, {"text": "first end"}, {"text": "second end", "expect": ["x"]})
+    chat.send("go\r")
+    chat.wait_for("? n no   y once")
+    chat.let_question_be_read()
+    chat.send("x\r")
+    chat.wait_for("› 1 line queued; answer with n, y")
+    chat.send("yes\r")
+    chat.wait_for("✓ allowed by you, once")
+    chat.wait_for("second end")
+    assert (tmp_path / "work" / "made.txt").exists()
+    _leave(chat)
+
+
 def test_alt_y_answers_in_the_middle_of_typing_and_the_line_stays(tmp_path: Path) -> None:
     chat = _start(tmp_path, WRITE, {"text": "done now"})
     chat.send("go\r")

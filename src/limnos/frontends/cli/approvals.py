@@ -14,7 +14,7 @@ from limnos.frontends.cli.diffs import diff_lines, is_diff
 from limnos.frontends.cli.escapes import command_text, one_line, visible
 from limnos.frontends.cli.look import Look
 from limnos.frontends.cli.spans import Line, Span, line
-from limnos.frontends.cli.times import clock, duration
+from limnos.frontends.cli.times import clock, counted, duration
 from limnos.kernel.events import ApprovalAnswered, ApprovalAsked
 from limnos.kernel.seams import Answer
 
@@ -24,6 +24,7 @@ _DIFF_ROWS = 24
 _LABEL = 8
 Verdict: TypeAlias = Literal["no", "once", "always", "edit", "show"]
 _LETTERS: dict[str, Verdict] = {"n": "no", "y": "once", "a": "always", "e": "edit", "v": "show"}
+_SPOKEN: dict[str, Verdict] = {"no": "no", "yes": "once", "否": "no", "是": "once"}
 _TITLES = {"no": "deny", "once": "allow once", "edit": "put it into your line", "show": "print all of it"}
 
 
@@ -35,11 +36,11 @@ class Reply(NamedTuple):
 
 
 def read_reply(text: str, *, may_store: bool) -> Reply | None:
-    """`n`, `y`, `a`, `e`, `v` or `n: reason`; None when the line is a message."""
+    """`n`, `y`, `a`, `e`, `v`, a whole yes or no, or `n: reason`; None when the line is a message."""
     word = text.strip()
     if word[:2] == "n:":
         return Reply("no", word[2:].strip() or None)
-    verdict = _LETTERS.get(word)
+    verdict = _LETTERS.get(word) or _SPOKEN.get(word.lower())
     return None if verdict is None or (verdict == "always" and not may_store) else Reply(verdict)
 
 
@@ -193,6 +194,11 @@ class AnswerRow:
             long = "Enter queues your line   Alt-N no   Alt-Y once   Ctrl-U first to answer"
             return line(Span("? ", "warn"), "Alt-N no  Alt-Y once  Ctrl-U first" if look.narrow else long)
         return line(Span("? ", "warn"), f"Enter: {self._title(reply)}")
+
+    def queued_row(self, look: Look, count: int) -> Line:
+        """That lines wait for the answer: they were none."""
+        letters = "n, y, a, e" if self.asked.rule is not None else "n, y, e"
+        return look.cut(look.signed("you", f"{counted(count, 'line')} queued; answer with {letters}"))
 
     def _edit_title(self, text: str) -> str:
         if not text:

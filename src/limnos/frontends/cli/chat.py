@@ -327,9 +327,11 @@ class Chat:
 
     def _queue(self) -> list[Line]:
         look = self.desk.console.look
-        if not self.desk.transcript.working or self.row:
+        if not self.desk.transcript.working:
             return []
         waiting = self.desk.session.queued()
+        if self.row:
+            return [self.row.queued_row(look, len(waiting))] if waiting else []
         shown = waiting if len(waiting) <= _SHOWN_QUEUE else waiting[: _SHOWN_QUEUE - 1]
         rows = [
             look.right(

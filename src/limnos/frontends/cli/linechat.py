@@ -15,6 +15,7 @@ from limnos.frontends.cli.history import last_seq
 from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.slash import Desk, Leave
 from limnos.frontends.cli.spans import Line, is_text, line, plain
+from limnos.frontends.cli.times import counted
 from limnos.kernel.errors import LimitError, LimnosError
 from limnos.kernel.events import ApprovalAsked, Event, TurnFinished, TurnStarted
 
@@ -184,8 +185,13 @@ class LineChat:
     def _prompt(self) -> None:
         if not self._can_ask:
             return
-        if self.row and not self.accessible:
-            sys.stderr.write(plain(self.row.row(self.desk.console.look, "", 0.0)) + "\n")
+        waiting = len(self.desk.session.queued())
+        if self.row and self.accessible and waiting:
+            sys.stderr.write(f"limnos: {counted(waiting, 'line')} queued; answer with a number.\n")
+        elif self.row and not self.accessible:
+            rows = [self.row.queued_row(self.desk.console.look, waiting)] if waiting else []
+            for row in (*rows, self.row.row(self.desk.console.look, "", 0.0)):
+                sys.stderr.write(plain(row) + "\n")
         self._at_prompt = True
         label = "answer: " if self.row else "you: "
         sys.stderr.write(label if self.accessible else f"{self.desk.console.look.signs.you} ")
