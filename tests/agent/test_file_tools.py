@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from limnos.agent.toolbox import search
-from limnos.agent.toolbox.diffs import MAX_COMPARED, unified
+from limnos.agent.toolbox.diffs import MAX_COMPARED, MAX_LINE, MAX_LINES, unified
+from limnos.agent.toolbox.files import file_tools
+from limnos.kernel.approvals import approval_hash
+from limnos.kernel.tools import preview_of
+from limnos.sdk.edits import EditError, replace_exactly
+from limnos.sdk.files import Files
+from limnos.testing.doubles import FixedFolder
 from tests.agent.tools import Toolbox
 
 
@@ -256,10 +262,11 @@ def test_a_diff_of_any_size_is_made_at_once_and_is_right() -> None:
 
     assert time.process_time() - began < 2
     assert lines[0] == "--- f"
-    gone = "".join(f"{line[1:]}\n" for line in lines[3:] if line[0] in "- ")
-    come = "".join(f"{line[1:]}\n" for line in lines[3:] if line[0] in "+ ")
-    assert gone.encode() in one
-    assert come.encode() in other
+    [note] = [line for line in lines if line.startswith("[... ")]
+    hidden = int(note.split()[1])
+    assert len(lines) == MAX_LINES + 3
+    assert hidden + MAX_LINES >= 60_000
+    assert lines[-1][0] in "+- "
 
 
 def test_a_small_change_in_a_long_file_is_a_small_diff() -> None:
@@ -274,6 +281,51 @@ def test_a_small_change_in_a_long_file_is_a_small_diff() -> None:
     assert len(shown) == 11
 
 
-def test_too_large_files_have_no_diff_but_a_sentence() -> None:
-    assert unified("f", b"x" * 300_000, b"y" * 200_000) == "300000 bytes become 200000 bytes"
+def test_a_long_line_shows_both_its_ends() -> None:
+    said = unified("f", b"", b"begin" + b"x" * 300_000 + b"end")
+
+    assert "+begin" in said
+    assert said.endswith("end\n")
+    assert len(said) < 3 * MAX_LINE
     assert unified("f", b"same\n", b"same\n") == ""
+
+
+def test_an_edit_whose_file_changed_since_it_was_shown_is_refused(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    (tmp_path / "b.txt").write_text("foo bar")
+    edit = next(tool for tool in file_tools(files) if tool.name == "edit_file")
+    asked = {"path": "b.txt", "old": "bar", "new": "EVIL", "replace_all": True}
+    shown = approval_hash(edit, asked, FixedFolder())
+
+    (tmp_path / "b.txt").write_text("bar bar bar")
+
+    assert approval_hash(edit, asked, FixedFolder()) != shown
+
+
+def test_a_name_that_a_rule_would_read_as_a_pattern_gets_no_rule(tmp_path: Path) -> None:
+    write = next(tool for tool in file_tools(Files(tmp_path)) if tool.name == "write_file")
+
+    assert preview_of(write, {"path": "src/*", "content": ""}).rule is None
+    assert preview_of(write, {"path": "src/a", "content": ""}).rule is not None
+
+
+def test_the_question_names_what_a_link_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "hooks").mkdir()
+    (tmp_path / "NOTES.md").symlink_to(tmp_path / "hooks" / "pre-commit")
+    write = next(tool for tool in file_tools(Files(tmp_path)) if tool.name == "write_file")
+
+    assert "hooks/pre-commit" in preview_of(write, {"path": "NOTES.md", "content": "x"}).reasons[0]
+
+
+def test_many_places_in_one_long_line_are_replaced_at_once() -> None:
+    began = time.process_time()
+
+    replace_exactly(b"a" * 2_000_000, "a", "c\nd", replace_all=True)
+
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("encoding", ["punycode", "idna", "zlib_codec", "unicode_escape", "nope", "\x00"])
+def test_only_encodings_of_text_are_taken(encoding: str) -> None:
+    with pytest.raises(EditError, match="no known encoding"):
+        replace_exactly(b"abc", "a", "b", encoding=encoding)

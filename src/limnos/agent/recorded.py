@@ -187,7 +187,7 @@ class RecordedTools:
         self.registry = Registry()
         for _, tool in today.items():
             self.registry.register(
-                tool._replace(execute=self.execute, preview=self.preview, timeout_s=3600.0)
+                tool._replace(execute=self.execute, preview=self.preview, state=None, timeout_s=3600.0)
             )
         for event in episode.events:
             ran = isinstance(event, CallProposed) and self._ran(episode, event.call)

@@ -13,7 +13,7 @@ from limnos.kernel.events import ApprovalAnswered, ApprovalAsked
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import Answer, Approver, Folder, Ids, Invalid, Principal, Question, Rule, Valid
 from limnos.kernel.stream import EventStream
-from limnos.kernel.tools import Preview, Tool, asks_of, preview_of, subject_of
+from limnos.kernel.tools import Preview, Tool, asks_of, preview_of, state_of, subject_of
 
 Mode: TypeAlias = Literal["ask", "auto", "yolo"]
 MAX_QUESTIONS = 10  # a turn: more are answered without being read
@@ -47,10 +47,13 @@ class Refused(NamedTuple):
 Decision: TypeAlias = Allowed | Refused
 
 
-def approval_hash(tool: str, arguments: Arguments, folder: Folder) -> str:
-    """SHA-256 over the tool, its canonical arguments and the folder by identity, not by name."""
+def approval_hash(tool: Tool, arguments: Arguments, folder: Folder) -> str:
+    """SHA-256 over the tool, its canonical arguments, the folder's identity, and what its preview shows."""
     text = json.dumps(
-        [tool, dict(arguments), folder.identity()], sort_keys=True, ensure_ascii=True, separators=(",", ":")
+        [tool.name, dict(arguments), folder.identity(), state_of(tool, arguments)],
+        sort_keys=True,
+        ensure_ascii=True,
+        separators=(",", ":"),
     )
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
@@ -94,7 +97,7 @@ class Gate:
         if effect == "deny":
             return _refuse("a rule of the person denies this", "do it another way, or ask the person")
         if effect == "allow" or (effect is None and not self._needs_yes(tool, proposal.arguments)):
-            return Allowed(proposal.arguments, approval_hash(tool.name, proposal.arguments, proposal.folder))
+            return Allowed(proposal.arguments, approval_hash(tool, proposal.arguments, proposal.folder))
         return await self._ask(proposal)
 
     def _by_rules(self, tool: Tool, arguments: Arguments) -> str | None:
@@ -142,7 +145,7 @@ class Gate:
             call=proposal.call,
             tool=proposal.tool.name,
             arguments=proposal.arguments,
-            hash=approval_hash(proposal.tool.name, proposal.arguments, proposal.folder),
+            hash=approval_hash(proposal.tool, proposal.arguments, proposal.folder),
             reasons=reasons,
             cwd=proposal.folder.path,
             preview=preview.text or None,
@@ -187,7 +190,7 @@ class Gate:
             return _refuse(f"the person's arguments do not fit: {checked.detail}", checked.hint)
         if self._by_rules(proposal.tool, checked.value) == "deny":
             return _refuse("a rule denies what the person made of it", "do it another way")
-        return Allowed(checked.value, approval_hash(proposal.tool.name, checked.value, proposal.folder))
+        return Allowed(checked.value, approval_hash(proposal.tool, checked.value, proposal.folder))
 
 
 def matches(pattern: str, subject: str) -> bool:

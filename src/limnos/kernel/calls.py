@@ -19,6 +19,9 @@ from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
 
 GUARDED_EDIT = ToolError("refused", "a guard does not let the edited arguments pass", "do it another way")
+MOVED = ToolError(
+    "refused", "what this call would change is no longer what was looked at", "look at it again, then call it"
+)
 CANCELLED = ToolError(
     "failed", "the person stopped the turn before this call ended", "wait for what they say"
 )
@@ -196,11 +199,8 @@ class Calls:
         if turn.cancel.reason is not None:
             return self.settle(call, "cancelled", CANCELLED)
         folder = self._tools.folder
-        if approval_hash(tool.name, allowed.arguments, folder) != allowed.hash:
-            moved = ToolError(
-                "refused", "the folder or the arguments changed after the approval", "call it again"
-            )
-            return self.settle(call, "denied", moved)
+        if approval_hash(tool, allowed.arguments, folder) != allowed.hash:
+            return self.settle(call, "denied", MOVED)
         self._stream.emit(
             CallStarted(call=call.id, hash=allowed.hash, arguments=dict(allowed.arguments), cwd=folder.path),
             durable=True,

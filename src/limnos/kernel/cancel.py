@@ -57,7 +57,8 @@ class Cancel:
             raise
         if not task.done():
             await self._leave(task)
-            raise Cancelled
+            if not task.done() or task.cancelled() or task.exception() is not None:
+                raise Cancelled
         if task.cancelled():
             raise SelfCancelledError("the work was cancelled from inside", "try it again")
         return task.result()

@@ -64,8 +64,10 @@ class Tool(NamedTuple):
 
     `needs_approval` may look at the arguments. `subject` is what rules are compared with (a path, a
     command). `always_asks` holds in every mode and against every allow rule; `edits_files` passes in mode
-    auto inside a trusted workspace. `preview` is asked only when a person is asked. `private` tools are the
-    owner's alone. `repeatable` tools may be called with the same arguments again and again (polling).
+    auto inside a trusted workspace. `preview` is asked only when a person is asked; `state` is a digest of
+    what the preview rests on: when it is another one at the time of the call, the call is refused.
+    `private` tools are the owner's alone. `repeatable` tools may be called with the same arguments again
+    and again (polling).
     `timeout_s` is in seconds; `after_timeout` says what became of the work then. `no_memory` and `cleaner`
     decide what of the output is remembered and how.
     """
@@ -88,6 +90,7 @@ class Tool(NamedTuple):
     cleaner: Callable[[str], str] | None = None
     subject: Callable[[Arguments], str] | None = None
     preview: Callable[[Arguments], Preview] | None = None
+    state: Callable[[Arguments], str] | None = None
     plugin: str = "kernel"
 
     def spec(self, wire_name: str) -> ToolSpec:
@@ -113,6 +116,16 @@ def subject_of(tool: Tool, arguments: Arguments) -> str | None:
         return tool.subject(arguments)
     except Exception:  # noqa: BLE001 - the border to tools
         return None
+
+
+def state_of(tool: Tool, arguments: Arguments) -> str:
+    """The digest of what a call's preview rests on; a fault of the tool is a state of its own."""
+    if tool.state is None:
+        return ""
+    try:
+        return tool.state(arguments)
+    except Exception as error:  # noqa: BLE001 - the border to tools
+        return f"{type(error).__name__}"
 
 
 def preview_of(tool: Tool, arguments: Arguments) -> Preview:

@@ -1,11 +1,17 @@
 """Exact replacement in a file: nothing outside the replaced text changes by a byte."""
 
+import codecs
 import re
+from bisect import bisect_left
 from typing import Literal, NamedTuple, TypeAlias
 
 from limnos.sdk.texts import marked
 
 EditFault: TypeAlias = Literal["not_found", "not_unique", "empty_old", "no_change", "binary", "encoding"]
+_CODECS = (
+    "utf-8", "utf-16", "utf-32", "ascii", "iso8859", "latin", "cp", "koi8", "mac-", "gb", "hz", "big5",
+    "euc", "shift", "johab", "tis-620", "iso2022", "ptcp",
+)  # fmt: skip
 _LONE = re.compile("[\udc80-\udcff]")
 
 
@@ -75,7 +81,7 @@ def _unreadable(codec: str) -> str:
 
 def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str, str]:
     mark, codec = marked(data)
-    codec = encoding if encoding and not mark else codec
+    codec = _text_codec(encoding) if encoding and not mark else codec
     body = data[len(mark) :]
     if codec == "utf-8" and b"\x00" in body:
         raise EditError("binary", "this is a binary file", "only text can be edited")
@@ -83,8 +89,6 @@ def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str, str]:
         text = body.decode(codec, _unreadable(codec))
         if codec == "utf-8" or text.encode(codec) == body:
             return mark, text, codec
-    except LookupError:
-        raise EditError("encoding", f"{codec} is no known encoding", "name another, such as utf-8") from None
     except UnicodeDecodeError as error:
         raise EditError(
             "encoding",
@@ -98,6 +102,17 @@ def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str, str]:
         f"the file would not stay the same as {codec}",
         "name its encoding exactly, such as utf-16-le",
     )
+
+
+def _text_codec(name: str) -> str:
+    """The codec of files that people have; Python's others are no encodings of text, or take for ever."""
+    try:
+        known = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        known = ""
+    if not known.startswith(_CODECS):
+        raise EditError("encoding", f"{name!r} is no known encoding", "name another, such as utf-8")
+    return "utf-8" if known == "utf-8" else name
 
 
 def _find(body: str, old: str) -> list[tuple[int, int]]:
@@ -130,31 +145,20 @@ def _starts(text: str, piece: str) -> list[int]:
 
 def _unflat(place: int, returns: list[int]) -> int:
     """The place in the original of a place in the text whose CRLFs became LFs."""
-    low, high = 0, len(returns)
-    while low < high:
-        middle = (low + high) // 2
-        if returns[middle] < place:
-            low = middle + 1
-        else:
-            high = middle
-    return place + low
+    return place + bisect_left(returns, place)
 
 
 def _splice(body: str, places: list[tuple[int, int]], new: str) -> str:
+    ends = _starts(body, "\n") if "\n" in new else []
     pieces: list[str] = []
     last = 0
     for start, end in places:
-        pieces += [body[last:start], new.replace("\n", _line_end(body, start, end))]
+        pieces += [body[last:start], new.replace("\n", _line_end(body, ends, start)) if ends else new]
         last = end
     return "".join([*pieces, body[last:]])
 
 
-def _line_end(body: str, start: int, end: int) -> str:
-    """The line end of the place: inside the replaced text, else the next one behind, else the one before."""
-    inside = body.find("\n", start, end)
-    behind = body.find("\n", end)
-    before = body.rfind("\n", 0, start)
-    for place in (inside, behind, before):
-        if place >= 0:
-            return "\r\n" if place and body[place - 1] == "\r" else "\n"
-    return "\n"
+def _line_end(body: str, ends: list[int], start: int) -> str:
+    """The line end of the place: the first one at or behind its beginning, else the last of the file."""
+    place = ends[min(bisect_left(ends, start), len(ends) - 1)]
+    return "\r\n" if place and body[place - 1] == "\r" else "\n"

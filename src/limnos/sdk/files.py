@@ -4,6 +4,7 @@ Names that a link leads out of the folder, and limnos's own state, are refused.
 """
 
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from limnos.sdk.durable import sync_folder
 
 MAX_READ = 20_000_000
 MAX_ENTRIES = 10_000
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".hg", ".svn"})
 
 
@@ -120,6 +122,8 @@ class Files:
         return Path(folder, name) in self._refused
 
     def _resolve(self, path: str) -> Path:
+        if _CONTROL.search(path):
+            raise ToolFailure("invalid_arguments", f"{path!r} has control characters", "use a plain name")
         try:
             target = Path(os.path.realpath(self._root / path))
         except (OSError, ValueError) as error:

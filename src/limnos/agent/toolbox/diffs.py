@@ -3,8 +3,10 @@
 import difflib
 from itertools import takewhile
 
-MAX_BYTES = 400_000
 CONTEXT = 3
+# More than this is shown as its beginning, its end, and how much stands between.
+MAX_LINES, LAST_LINES = 2_000, 200
+MAX_LINE = 2_000
 # Looking for what stayed is quadratic and worse: 4,000 lines of a hundred kinds take 0.1 s, 100,000 hours.
 MAX_COMPARED = 4_000
 
@@ -16,9 +18,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def unified(path: str, before: bytes, after: bytes) -> str:
-    """A unified diff; one sentence when the file is too large for one."""
-    if len(before) + len(after) > MAX_BYTES:
-        return f"{len(before)} bytes become {len(after)} bytes"
+    """A unified diff. Of a very long one the middle is left out, and a line says how much."""
     old, new = lines_of(before.decode("utf-8", "replace")), lines_of(after.decode("utf-8", "replace"))
     first = _same(old, new)
     last = _same(old[first:][::-1], new[first:][::-1])
@@ -31,7 +31,26 @@ def unified(path: str, before: bytes, after: bytes) -> str:
     else:
         body = _replaced(old, new, first, last)
     heads = [f"--- {path}\n", f"+++ {path}\n"] if body else []
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in [*heads, *body])
+    return "".join(map(_whole, [*heads, *_bounded(body)]))
+
+
+def _bounded(lines: list[str]) -> list[str]:
+    if len(lines) <= MAX_LINES:
+        return lines
+    hidden = len(lines) - MAX_LINES
+    return [
+        *lines[: MAX_LINES - LAST_LINES],
+        f"[... {hidden} more lines of this change ...]",
+        *lines[-LAST_LINES:],
+    ]
+
+
+def _whole(line: str) -> str:
+    line = line.removesuffix("\n")
+    if len(line) > MAX_LINE:
+        half = MAX_LINE // 2
+        line = f"{line[:half]}[... {len(line) - MAX_LINE} characters ...]{line[-half:]}"
+    return f"{line}\n"
 
 
 def _same(one: list[str], other: list[str]) -> int:

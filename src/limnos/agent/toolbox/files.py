@@ -1,6 +1,8 @@
 """Tools that read and change files. The door to the files is passed in."""
 
 import asyncio
+import hashlib
+import os
 from functools import partial
 from typing import Any
 
@@ -71,6 +73,7 @@ def _writers(tools: "_FileTools") -> list[Tool]:
         edits_files=True,
         subject=tools.subject,
         preview=tools.preview_write,
+        state=tools.state,
         plugin="files",
     )
     edit = write._replace(
@@ -152,7 +155,8 @@ class _FileTools:
             after = _encoded(path, arguments["content"])
         except ToolFailure as failure:
             return Preview(failure.error.detail, ("this would fail",))
-        reason = f"replaces {path}" if before else f"creates {path}, {len(after)} bytes"
+        named = f"{path}{self._linked(path)}"
+        reason = f"replaces {named}" if before else f"creates {named}, {len(after)} bytes"
         return Preview(unified(path, before, after), (reason,), self._rule("write_file", arguments))
 
     def preview_edit(self, arguments: Arguments) -> Preview:
@@ -162,11 +166,27 @@ class _FileTools:
             before = self._files.read(path)
         except ToolFailure as failure:
             return Preview(failure.error.detail, ("this would fail",))
-        reason = f"changes 1 file, {counted(edited.places, 'place')}"
+        reason = f"changes 1 file, {counted(edited.places, 'place')}{self._linked(path)}"
         return Preview(unified(path, before, edited.data), (reason,), self._rule("edit_file", arguments))
 
-    def _rule(self, tool: str, arguments: Arguments) -> Rule:
-        return Rule("allow", tool, self.subject(arguments))
+    def _rule(self, tool: str, arguments: Arguments) -> Rule | None:
+        """What *always* would store; none for a name that a rule would read as a pattern."""
+        subject = self.subject(arguments)
+        return None if "*" in subject else Rule("allow", tool, subject)
+
+    def state(self, arguments: Arguments) -> str:
+        """The file that would change, by its resolved name and content: what a person looks at."""
+        path = str(arguments.get("path", ""))
+        try:
+            content = hashlib.sha256(self._files.read(path)).hexdigest()
+        except ToolFailure as failure:
+            content = failure.error.reason
+        return f"{self.subject(arguments)} {content}"
+
+    def _linked(self, path: str) -> str:
+        """What the path really is, when a link stands between."""
+        real = self.subject({"path": path})
+        return "" if os.path.basename(path) == os.path.basename(real) else f", which is {real}"
 
     def _edit(self, arguments: Arguments) -> Edited:
         edited = self._edited(arguments)
