@@ -156,6 +156,21 @@ def test_after_an_edit_the_tool_line_shows_the_command_that_ran() -> None:
     assert spoken == ["tool: run_command, rm -r build/old, done."]
 
 
+def test_each_command_with_output_and_each_long_result_names_the_command_that_shows_it() -> None:
+    short = _call("c1", "run_command", {"command": "date"}, exit=0, text="Sunday")
+    silent = _call("c2", "run_command", {"command": "true"}, exit=0, seq=18)
+    long = _call("c3", "read_file", {"path": "a.py"}, text="x\n" * 40, seq=21)
+    events = [BEGIN, *short, *silent, *long, END]
+    assert _shown(events)[1:] == [
+        "✓ run_command  date  /show 15 for 1 line",
+        "✓ run_command  true",
+        "✓ read_file  a.py  /show 21 for 40 lines",
+    ]
+    assert _shown(events, 40)[1] == "✓ run_command  date  /show 15"
+    piped = Transcript(look(), chat=False)
+    assert "/show" not in "".join(text([row for event in events for row in piped.apply(event)]))
+
+
 def test_an_edited_command_that_is_denied_is_named_as_edited() -> None:
     error = {"reason": "refused", "detail": "deletes your home", "hint": ""}
     proposed, _, finished = _call("c1", "run_command", {"command": "ls"}, outcome="denied", error=error)

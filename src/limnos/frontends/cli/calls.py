@@ -76,7 +76,7 @@ def finished_lines(look: Look, call: Call, *, show: bool) -> list[Line]:
     finished = call.finished
     match finished.outcome:
         case "done":
-            return [_success(look, call)]
+            return [_success(look, call, show)]
         case "failed":
             return _failure(look, call, show)
         case "unknown":
@@ -115,7 +115,7 @@ def tail_lines(look: Look, text: str, count: int) -> list[Line]:
     return [look.cut(line("  ", expand_tabs(row))) for row in lines]
 
 
-def _success(look: Look, call: Call) -> Line:
+def _success(look: Look, call: Call, show: bool) -> Line:
     finished = call.finished
     about, summary = subject(call.proposed.arguments), one_line(finished.summary)
     if about and about in summary:
@@ -123,7 +123,20 @@ def _success(look: Look, call: Call) -> Line:
     after = [summary] if summary and finished.exit is None else []
     if finished.ms >= _WORTH_A_TIME:
         after.append(duration(finished.ms))
+    after += _more(look, finished) if show else []
     return _head(look, Span(look.signs.done, "ok"), finished.tool, about, "  ".join(after))
+
+
+def _more(look: Look, finished: CallFinished) -> list[str]:
+    """The command that prints all of a result: of each shell command with output, else of a long one."""
+    count = len(_filled(finished.text))
+    if count < (1 if finished.exit is not None else _MANY_LINES + 1):
+        return []
+    return [f"/show {finished.seq}" + ("" if look.narrow else f" for {counted(count, 'line')}")]
+
+
+def _filled(text: str) -> list[str]:
+    return [row for row in visible(text).split("\n") if row.strip()]
 
 
 def _failure(look: Look, call: Call, show: bool) -> list[Line]:
@@ -135,9 +148,9 @@ def _failure(look: Look, call: Call, show: bool) -> list[Line]:
     if finished.ms >= _WORTH_A_TIME:
         parts.append(duration(finished.ms))
     after = ", ".join(parts)
-    lines = [row for row in visible(finished.text).split("\n") if row.strip()]
-    if show and len(lines) > _MANY_LINES:
-        after += f"  /show {finished.seq} for {counted(len(lines), 'line')}"
+    if show:
+        after = "  ".join((after, *_more(look, finished)))
+    lines = _filled(finished.text)
     detail = str(error.get("detail", "")) if finished.exit is None else ""
     decisive = detail or next((row for row in reversed(lines) if _DECISIVE.search(row)), "")
     decisive = decisive or (lines[-1] if lines else "")
