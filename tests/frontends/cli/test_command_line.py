@@ -245,7 +245,29 @@ def test_a_limit_is_exit_3_with_the_command_that_goes_on(tmp_path: Path) -> None
         LIMNOS_MODEL=script(tmp_path, step, {"text": "partly"}, {"text": "x"}),
     )
     assert done.returncode == 3
-    assert done.stderr.strip().split("\n")[-1].startswith("fix: ")
+    identity = limnos(tmp_path, "sessions").stdout.split("\t")[0]
+    assert done.stderr.strip().split("\n")[-1] == f"fix: limnos run --continue {identity} --steps 2"
+
+
+def test_a_limit_that_no_flag_has_set_names_its_setting(tmp_path: Path) -> None:
+    step = {"calls": [{"name": "list_dir", "arguments": {"path": "."}}]}
+    model = script(tmp_path, step, {"text": "partly"}, {"text": "x"})
+    done = limnos(tmp_path, "run", "x", LIMNOS_MODEL=model, LIMNOS_STEPS="1")
+    assert done.stderr.strip().split("\n")[-1] == "fix: limnos config set steps 2"
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "error"),
+    [
+        ("--max-cost", "-1", "is '-1', not a finite amount of at least 0\nfix: for example --max-cost 1.50"),
+        ("--max-cost", "much", "is 'much', not an amount of money\nfix: for example --max-cost 1.50"),
+        ("--steps", "0", "is 0\nfix: a number of at least 1"),
+        ("--mode", "bold", "is 'bold'\nfix: one of: ask, auto, yolo"),
+    ],
+)
+def test_a_wrong_flag_is_named_as_it_was_typed(tmp_path: Path, flag: str, value: str, error: str) -> None:
+    done = limnos(tmp_path, "run", "x", flag, value, LIMNOS_MODEL=script(tmp_path, SAYS_HELLO))
+    assert (done.returncode, done.stderr) == (2, f"error: {flag} {error}\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

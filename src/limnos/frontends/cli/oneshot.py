@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.console import Console
@@ -17,6 +18,7 @@ from limnos.frontends.cli.faults import faults_to
 from limnos.frontends.cli.history import last_seq
 from limnos.frontends.cli.screen import Live, Screen
 from limnos.frontends.cli.spans import Line, is_text, line
+from limnos.frontends.cli.starting import NO_FLAGS, Flags
 from limnos.frontends.cli.times import counted, duration, money, thousands
 from limnos.frontends.cli.transcript import Transcript
 from limnos.kernel.events import (
@@ -51,6 +53,7 @@ class OneShot:
     console: Console
     session: Session
     as_json: bool
+    flags: Flags = NO_FLAGS
     _transcript: Transcript = field(init=False)
     _screen: Screen | None = field(init=False, default=None)
     _row: AnswerRow | None = field(init=False, default=None)
@@ -250,8 +253,19 @@ class OneShot:
                 f"{calls} {verb} denied because {why}",
                 finished.fix or "run it in a terminal, where you can answer",
             )
-        what = finished.message or finished.reason
-        return what, finished.fix or f"limnos run --continue {self.session.id}"
+        what, again = finished.message or finished.reason, f"limnos run --continue {self.session.id}"
+        if finished.reason == "limit" and (raised := _raised(self.flags, finished)):
+            return what, f"{again} {raised}"
+        return what, finished.fix or again
+
+
+def _raised(flags: Flags, finished: TurnFinished) -> str:
+    """The flag whose limit the turn has reached, twice as high; empty when it was a setting's."""
+    if flags.steps is not None and finished.steps >= flags.steps:
+        return f"--steps {flags.steps * 2}"
+    if flags.max_cost and Decimal(finished.cost) >= (most := Decimal(flags.max_cost)):
+        return f"--max-cost {most * 2}"
+    return ""
 
 
 def _summary(finished: TurnFinished) -> str:

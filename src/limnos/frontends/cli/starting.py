@@ -5,12 +5,20 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from limnos.agent.settings import load
+from limnos.agent.settings import KEYS, Key, load, parse_value
 from limnos.frontends.cli.console import Console
+from limnos.kernel.errors import SettingsError
 from limnos.service.client import Kernel
 from limnos.service.local import local_kernel
 
 _CLOSE_SECONDS = 10.0
+_WHERE = "the command line"
+_FLAGS = {
+    "mode": ("--mode", "ask"),
+    "model": ("--model", "NAME"),
+    "steps": ("--steps", "25"),
+    "cap.turn": ("--max-cost", "1.50"),
+}
 
 
 class Flags(NamedTuple):
@@ -22,12 +30,26 @@ class Flags(NamedTuple):
     max_cost: str | None = None
 
     def settings(self) -> Mapping[str, str]:
-        """As settings keys and texts."""
+        """As settings keys and texts. Raises SettingsError that names the flag of a wrong value."""
         named = {"mode": self.mode, "model": self.model, "steps": self.steps, "cap.turn": self.max_cost}
-        return {name: str(value) for name, value in named.items() if value is not None}
+        given = {name: str(value) for name, value in named.items() if value is not None}
+        for name, text in given.items():
+            _check(KEYS[name], text)
+        return given
 
 
 NO_FLAGS = Flags()
+
+
+def _check(key: Key, text: str) -> None:
+    flag, example = _FLAGS[key.name]
+    try:
+        parse_value(key, text, _WHERE)
+    except SettingsError as error:
+        what = error.what.removeprefix(f"{key.name} in {_WHERE} ")
+        stored = error.fix.startswith("limnos config")
+        fix = f"for example {flag} {example}" if stored else error.fix
+        raise SettingsError(f"{flag} {what}", fix) from None
 
 
 @asynccontextmanager

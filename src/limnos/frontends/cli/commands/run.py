@@ -63,7 +63,7 @@ def run(
 async def _run(console: Console, flags: Flags, how: Open, text: str | None, as_json: bool) -> int:
     async with kernel(console, flags) as running:
         session = await running.open(how)
-        return await OneShot(console, session, as_json).run(text)
+        return await OneShot(console, session, as_json, flags).run(text)
 
 
 def _task(console: Console, words: list[str], session: str | None) -> str | None:
