@@ -8,7 +8,8 @@ from typing import Any, get_args, get_type_hints
 
 from limnos.agent.provider_table import PROVIDER_KEYS
 from limnos.agent.settings import KEYS
-from limnos.kernel.events import EVENT_TYPES, EXIT_CODES, PROTOCOL_VERSION, REQUIRED, Event
+from limnos.kernel.events import EVENT_TYPES, EXIT_CODES, PROTOCOL_VERSION, Event
+from limnos.kernel.fields import REQUIRED
 
 DOCS = Path(__file__).parent
 

@@ -31,7 +31,15 @@ def _run(arguments: list[str], unicode: bool) -> int:
 
 
 def _reconfigure() -> bool:
-    """Make the streams UTF-8 that never fails; whether they were UTF-8 before, so that signs can show."""
+    """Make the streams UTF-8 that never fails; whether they were UTF-8 before, so that signs can show.
+
+    A stream that the caller closed leads to nowhere, so that nothing else gets its number.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            while (nowhere := os.open(os.devnull, os.O_RDWR)) < number:
+                pass
+            setattr(sys, name, os.fdopen(nowhere, "r" if name == "stdin" else "w"))
     unicode = all(
         (stream.encoding or "").lower().replace("-", "") == "utf8" for stream in (sys.stdout, sys.stderr)
     )

@@ -1,6 +1,7 @@
 import asyncio
 import socket
 import ssl
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -198,3 +199,33 @@ def test_closing_twice_is_fine() -> None:
         await client.close()
 
     asyncio.run(run())
+
+
+def test_a_head_that_comes_in_drips_ends_at_the_time_limit() -> None:
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while not reader.at_eof():
+                writer.write(b"HTTP/1.1 103 Early Hints\r\n\r\n")
+                await writer.drain()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(reader.read(1000), 0.02)
+        writer.close()
+        gone.set()
+
+    gone = asyncio.Event()
+
+    async def ask() -> None:
+        server = await asyncio.start_server(drip, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        client = Client(Timeouts(connect_s=0.1, read_s=0.2))
+        try:
+            async with client.get(f"http://127.0.0.1:{port}/"):
+                raise AssertionError("there was an answer")
+        finally:
+            await client.close()
+            await gone.wait()
+            server.close()
+            await server.wait_closed()
+
+    with pytest.raises(TimedOutError):
+        asyncio.run(asyncio.wait_for(ask(), 10))

@@ -577,3 +577,12 @@ def test_a_conversation_knows_what_its_open_turn_has_used() -> None:
     setting.run()
 
     assert (setting.conversation.turn_tokens, setting.conversation.turn_cost) == (120, Decimal("0.25"))
+
+
+def test_a_reply_that_drips_ends_with_the_time_of_its_turn() -> None:
+    setting = Setting(Scripted([step("word " * 1000, delay=0.01)]), caps=Caps(seconds=0.05))
+
+    end = setting.run()
+
+    assert end.reason == "limit"
+    assert "0.05 s" in end.message

@@ -518,3 +518,15 @@ def test_calls_are_shown_while_they_grow() -> None:
         CallDelta(0, "f", "1}"),
     ]
     assert isinstance(heard.deltas[-1], Finish)
+
+
+def test_a_reply_of_endless_calls_is_an_error_and_not_endless_work() -> None:
+    assembler = ReplyAssembler(["f"])
+    calls = [{"index": n, "id": f"c{n}", "function": {"name": "f", "arguments": "{}"}} for n in range(5_000)]
+
+    assembler.feed({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]})
+    end = assembler.finish()[-1]
+
+    assert isinstance(end, Finish)
+    assert (end.reason, end.runnable) == ("error", False)
+    assert "256 calls" in end.detail

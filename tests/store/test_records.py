@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from limnos.store.audit import read_history
 from limnos.store.records import MAX_DEPTH, MAX_LINE, RecordError, encode_record, read_records
 from limnos.testing.case_kinds import session_damage
 from limnos.testing.cases import read_cases
@@ -161,3 +162,21 @@ def test_a_record_is_one_line_of_utf_8_with_version_and_number() -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
 def test_a_damaged_file_is_read_as_the_case_file_says(case: dict[str, object], tmp_path: Path) -> None:
     assert session_damage.check(case) is None
+
+
+WRONG = (
+    {"reasoning": [1]}, {"reasoning": "x"}, {"calls": [1]}, {"text": None}, {"tokens": "9"},
+    {"tokens": True}, {"complete": 1}, {"seq": "1"}, {"turn": None},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_field_of_another_type_is_damage_and_no_fault(wrong: dict[str, object], tmp_path: Path) -> None:
+    good = {"v": 1, "seq": 1, "type": "step_finished", "text": "a", "calls": [], "reasoning": [], "tokens": 1}
+    path = tmp_path / "s.jsonl"
+    path.write_text(f"{json.dumps(good)}\n{json.dumps(good | {'seq': 2} | wrong)}\n")
+
+    history = read_history(path)
+
+    assert [event.seq for event in history.events] == [1]
+    assert history.damaged

@@ -247,7 +247,8 @@ def stored_rules(events: Sequence[Event], cwd: str) -> list[Rule]:
         and event.answer == "always"
         and asked.get(event.approval) == cwd
     )
-    return [Rule(rule["effect"], rule["tool"], rule["match"], rule["scope"]) for rule in rules if rule]
+    whole = (rule for rule in rules if rule and {"effect", "tool", "match", "scope"} <= set(rule))
+    return [Rule(*(str(rule[name]) for name in ("effect", "tool", "match", "scope"))) for rule in whole]
 
 
 def _after(path: Path, after: int) -> list[Event]:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 from limnos.kernel.conversation import Conversation
 from limnos.kernel.errors import UsageError
 from limnos.kernel.events import (
+    ApprovalAnswered,
     Event,
     SessionStarted,
     StepFinished,
@@ -120,12 +121,7 @@ class SessionFiles:
                 f"session {session} has no finished step at {seq}", f"limnos replay {session} lists them"
             )
         path = self.new_path(fresh)
-        copied = [
-            event.changed(session=fresh, forked_from=f"{session}#{events[-1].seq}")
-            if isinstance(event, SessionStarted)
-            else event.changed(session=fresh)
-            for event in events
-        ]
+        copied = [_copied(event, fresh, f"{session}#{events[-1].seq}") for event in events]
         copied += self._ended(copied)
         try:
             write_whole(path, b"".join(encode_record(to_record(event)) for event in copied))
@@ -157,6 +153,17 @@ def fold(events: list[Event] | tuple[Event, ...]) -> Conversation:
     for event in events:
         conversation.apply(event)
     return conversation
+
+
+def _copied(event: Event, session: str, origin: str) -> Event:
+    """An event of a fork. What was said yes to for one session holds for that one only."""
+    match event:
+        case SessionStarted():
+            return event.changed(session=session, forked_from=origin)
+        case ApprovalAnswered(answer="always"):
+            return event.changed(session=session, answer="once", rule=None)
+        case _:
+            return event.changed(session=session)
 
 
 def _up_to_step(events: tuple[Event, ...], seq: int | None) -> list[Event]:

@@ -135,7 +135,9 @@ class Client:
             request = client.build_request(
                 method, url, content=body, headers={"accept-encoding": "identity", **headers}
             )
-            response = await client.send(request, stream=True, follow_redirects=False)
+            async with asyncio.timeout(self._timeouts.connect_s + self._timeouts.read_s):
+                # the client's own limit is for each read: a head that drips would pass it for ever
+                response = await client.send(request, stream=True, follow_redirects=False)
         try:
             yield Reply(response, where)
         finally:
@@ -176,7 +178,7 @@ def _translated(where: str) -> Generator[None]:
         yield
     except lazy.httpx2.ConnectTimeout:
         raise TimedOutError(where, "no connection in time", "check that the server runs") from None
-    except lazy.httpx2.TimeoutException:
+    except (lazy.httpx2.TimeoutException, TimeoutError):
         raise TimedOutError(where, "no answer in time", "raise the provider's timeout_s") from None
     except lazy.httpx2.ConnectError as error:
         raise ConnectFailedError(

@@ -1,5 +1,7 @@
 """Asking the model: the context rendered, looked at, paired, sent; and what happens when that fails."""
 
+import asyncio
+
 from limnos.kernel.cancel import Cancelled
 from limnos.kernel.errors import ContextOverflowError, DeniedError, ModelError
 from limnos.kernel.events import ContextChanged, Warned
@@ -40,7 +42,11 @@ async def ask(parts: Parts, turn: Turn) -> Reply | str:
         request = Request(_paired(parts, verdict.payload.messages), rendered.tools, parts.reply_tokens)
         turn.reply = reply = Reply(parts.model.name)
         try:
-            await turn.cancel.guard(collect(parts.model, request, parts.stream, reply))
+            async with asyncio.timeout(turn.meter.seconds_left):
+                await turn.cancel.guard(collect(parts.model, request, parts.stream, reply))
+        except TimeoutError:
+            record_usage(parts, turn, reply, rendered)
+            raise turn.meter.out_of_time() from None
         except Cancelled:
             record_usage(parts, turn, reply, rendered)
             raise

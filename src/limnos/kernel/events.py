@@ -6,7 +6,9 @@ what they do not know. `docs/protocol/events.md` is generated from this module.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, TypeAlias, dataclass_transform
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from limnos.kernel.fields import Fields
 
 PROTOCOL_VERSION = 1
 
@@ -18,47 +20,7 @@ EXIT_CODES: dict[TurnReason, int] = {
 TURN_ENDS = frozenset({"failed", "limit", "denied", "stopped", "terminated", "interrupted"})
 
 
-REQUIRED = object()
-
-
-@dataclass_transform(kw_only_default=True, frozen_default=True)
-class _Fields:
-    """Subclasses declare fields as dataclasses do; `dataclass` would take half a millisecond a class."""
-
-    type: ClassVar[str] = ""
-    fields: ClassVar[dict[str, object]] = {}
-
-    def __init_subclass__(cls) -> None:
-        own = [name for name in cls.__annotations__ if name not in ("type", "persisted")]
-        given = {name: getattr(cls, name, REQUIRED) for name in own}
-        # JSON knows lists only: an event is equal to the one that is read back
-        cls.fields = cls.fields | {name: [] if value == () else value for name, value in given.items()}
-
-    def __init__(self, **given: Any) -> None:
-        values = self.fields | given
-        if len(values) > len(self.fields) or REQUIRED in values.values():
-            wrong = [name for name in values if name not in self.fields or values[name] is REQUIRED]
-            raise TypeError(f"{self.type}: missing or unknown: {', '.join(wrong)}")
-        self.__dict__.update(values)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"an event does not change; {name} of {self.type} was set")
-
-    def __repr__(self) -> str:
-        told = (f"{name}={value!r}" for name, value in self.__dict__.items() if value != self.fields[name])
-        return f"{type(self).__name__}({', '.join(told)})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.__dict__ == other.__dict__
-
-    __hash__ = object.__hash__
-
-    def changed(self, **given: Any) -> Self:
-        """A copy with these fields."""
-        return type(self)(**(self.__dict__ | given))
-
-
-class Event(_Fields):
+class Event(Fields):
     """What all events share. `seq` grows by one per event of a session; `time` is ISO 8601 in UTC.
 
     `turn` and `step` count from 1; 0 means outside of any.
@@ -389,9 +351,11 @@ def to_record(event: Event) -> dict[str, Any]:
 def from_record(record: Mapping[str, Any]) -> Event | None:
     """The event of a JSON object; None for a type that this version does not know.
 
-    Unknown fields are ignored. Raises TypeError when a field without a default is missing.
+    Unknown fields are ignored. Raises TypeError when a field is missing or has another type.
     """
     kind = EVENT_TYPES.get(record.get("type", ""))
     if kind is None:
         return None
-    return kind(**{name: record[name] for name in kind.fields if name in record})
+    given = {name: record[name] for name in kind.fields if name in record}
+    kind.check(given)
+    return kind(**given)

@@ -46,6 +46,11 @@ class Meter:
         """Time since the turn began."""
         return int((self._clock.monotonic() - self._began) * 1000)
 
+    @property
+    def seconds_left(self) -> float:
+        """What the turn still has of its time."""
+        return max(self.caps.seconds - self.milliseconds / 1000, 0.0)
+
     def record(self, model: str, usage: Usage) -> Decimal:
         """Take a request's usage and return its cost."""
         cost, self.currency = self._prices(model, usage)
@@ -69,14 +74,19 @@ class Meter:
                 f"limnos config set turn.tokens {caps.tokens * 2}",
             )
         if self.milliseconds >= caps.seconds * 1000:
-            raise LimitError(
-                f"stopped after {caps.seconds:g} s, the limit of a turn",
-                f"limnos config set turn.seconds {caps.seconds * 2:g}",
-            )
+            raise self.out_of_time()
         self._check_money("turn", caps.turn, self.cost, "a turn")
         self._check_money("day", caps.day, self._spending.today() if caps.day is not None else None, "a day")
         spent = self._spending.total() if caps.persona is not None else None
         self._check_money("persona", caps.persona, spent, "this persona")
+
+    def out_of_time(self) -> LimitError:
+        """The error of a turn that took too long."""
+        seconds = self.caps.seconds
+        return LimitError(
+            f"stopped after {seconds:g} s, the limit of a turn",
+            f"limnos config set turn.seconds {seconds * 2:g}",
+        )
 
     def _check_money(self, key: str, cap: Decimal | None, spent: Decimal | None, what: str) -> None:
         if cap is not None and spent is not None and spent >= cap:

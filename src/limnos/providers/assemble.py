@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from limnos.kernel.model import CallDelta, Delta, Finish, FinishReason, ReasoningDelta, TextDelta, Usage
-from limnos.providers.calls import CallAssembler
+from limnos.providers.calls import CallAssembler, TooManyCallsError
 from limnos.providers.chunks import Chunk, read_chunk
 from limnos.providers.spoken import SpokenCalls
 from limnos.providers.text import HalfKeeper, whole
@@ -104,7 +104,12 @@ class ReplyAssembler:
         ]
         self._calls.next_delta()
         for piece in chunk.fragments:
-            if (call := self._calls.add(piece)) is not None:
+            try:
+                call = self._calls.add(piece)
+            except TooManyCallsError as error:
+                self.fail(str(error))
+                break
+            if call is not None:
                 deltas.append(CallDelta(call.position, whole(call.name), whole(piece.arguments)))
         return deltas
 

@@ -20,6 +20,7 @@ from limnos.providers.text import whole
 
 # Nine letters and digits: the one form of id that every provider accepts (Mistral takes no other).
 _ID_LENGTH = 9
+MOST_CALLS = 256
 _ID_LETTERS = string.ascii_letters + string.digits
 
 
@@ -52,6 +53,10 @@ class GrowingCall:
         return self.name or (self.glued_to.full_name if self.glued_to else "")
 
 
+class TooManyCallsError(ValueError):
+    """A reply with more calls than anybody means to make."""
+
+
 class CallAssembler:
     """Collects the fragments of one reply. `tools` are the names that the request offered."""
 
@@ -74,6 +79,8 @@ class CallAssembler:
             return None
         call = self._find(piece)
         if call is None:
+            if len(self._calls) >= MOST_CALLS:
+                raise TooManyCallsError(f"more than {MOST_CALLS} calls in one reply")
             if piece.id is None and piece.name is None and not piece.has_arguments:
                 return None
             call = self._begin(piece)
