@@ -255,6 +255,22 @@ def test_a_line_typed_after_an_edit_was_laid_aside_is_a_message(tmp_path: Path) 
     _leave(chat)
 
 
+def test_chat_and_replay_show_the_edited_command_that_ran(tmp_path: Path) -> None:
+    chat = _start(tmp_path, WRITE, {"text": "done now"})
+    chat.send("go\r")
+    chat.wait_for("? n no   y once")
+    chat.let_question_be_read()
+    chat.send("e\r")
+    chat.wait_for("? Enter: run your edited version")
+    chat.send("\x7f" * len("made.txt") + "other.txt\r")
+    chat.wait_for("✓ allowed by you, edited")
+    chat.wait_for("✓ run_command  echo made > other.txt")
+    chat.wait_for("done now")
+    _leave(chat)
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["other.txt"]
+    assert "✓ run_command  echo made > other.txt" in limnos(tmp_path, "replay", *_ids(tmp_path)).stdout
+
+
 def test_alt_keys_wait_until_the_question_could_be_read(tmp_path: Path) -> None:
     chat = _start(tmp_path, WRITE, {"text": "done now"})
     chat.send("go\r")
