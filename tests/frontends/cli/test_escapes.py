@@ -83,3 +83,10 @@ def test_look_alike_hosts_are_named_in_ascii_and_paths_are_left_alone() -> None:
     assert hosts_in_ascii("https://аpple.example/отчёт.txt") == "https://xn--pple-43d.example/отчёт.txt"
     assert hosts_in_ascii("git@аpple.example:x") == "git@xn--pple-43d.example:x"
     assert hosts_in_ascii("cat отчёт.txt") == "cat отчёт.txt"
+
+
+@pytest.mark.parametrize("hidden", ["../HIDDEN", "--checkpoint-action=exec=x", "~/.ssh/id_rsa", "'q'", "*"])
+def test_an_operand_inside_a_long_word_is_never_left_out(hidden: str) -> None:
+    command = "touch ./{" + "a" * 125 + "," + hidden + "," + "b" * 120 + "}"
+
+    assert hidden in command_text(command)

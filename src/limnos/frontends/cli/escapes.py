@@ -20,7 +20,8 @@ _JOINS_FROM = "\u0600"
 _HOST = re.compile(r"(?P<before>://(?:[^\s/@]*@)?|\w@)(?P<host>[^\s/:?#'\"`<>()\[\]{}|;&,]+)")
 _BLANKS = re.compile(r"[^\S\n]{17,}")
 _LINE_ENDS = re.compile(r"\n(?:[^\S\n]*\n){3,}")
-_LONG_WORD = re.compile(r"[^\s;&|<>()$`]{241,}")
+# Nothing that a shell or a program could take for another operand, an option or its value.
+_LONG_WORD = re.compile(r"[A-Za-z0-9+_]{241,}")
 _WORD_HEAD, _WORD_TAIL = 120, 60
 
 
