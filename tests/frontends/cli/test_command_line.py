@@ -249,27 +249,6 @@ def test_a_limit_is_exit_3_with_the_command_that_goes_on(tmp_path: Path) -> None
     assert done.stderr.strip().split("\n")[-1] == f"fix: limnos run --continue {identity} --steps 2"
 
 
-def test_a_limit_that_no_flag_has_set_names_its_setting(tmp_path: Path) -> None:
-    step = {"calls": [{"name": "list_dir", "arguments": {"path": "."}}]}
-    model = script(tmp_path, step, {"text": "partly"}, {"text": "x"})
-    done = limnos(tmp_path, "run", "x", LIMNOS_MODEL=model, LIMNOS_STEPS="1")
-    assert done.stderr.strip().split("\n")[-1] == "fix: limnos config set steps 2"
-
-
-@pytest.mark.parametrize(
-    ("flag", "value", "error"),
-    [
-        ("--max-cost", "-1", "is '-1', not a finite amount of at least 0\nfix: for example --max-cost 1.50"),
-        ("--max-cost", "much", "is 'much', not an amount of money\nfix: for example --max-cost 1.50"),
-        ("--steps", "0", "is 0\nfix: a number of at least 1"),
-        ("--mode", "bold", "is 'bold'\nfix: one of: ask, auto, yolo"),
-    ],
-)
-def test_a_wrong_flag_is_named_as_it_was_typed(tmp_path: Path, flag: str, value: str, error: str) -> None:
-    done = limnos(tmp_path, "run", "x", flag, value, LIMNOS_MODEL=script(tmp_path, SAYS_HELLO))
-    assert (done.returncode, done.stderr) == (2, f"error: {flag} {error}\n")
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_closes_the_turn_and_keeps_the_session(tmp_path: Path, number: signal.Signals) -> None:
     slow = {"text": "word " * 5000, "delay": 0.02}
@@ -292,67 +271,6 @@ def test_a_signal_closes_the_turn_and_keeps_the_session(tmp_path: Path, number: 
     assert re.fullmatch(rf"{said}; turn closed, session \w+ kept", err.strip().split("\n")[-1])
 
 
-def test_settings_are_set_explained_and_unset_with_the_next_command(tmp_path: Path) -> None:
-    done = limnos(tmp_path, "config", "set", "steps", "40")
-    assert done.stderr == "✓ steps = 40  next: limnos config --explain steps\n"
-    assert limnos(tmp_path, "config", "get", "steps").stdout == "40\n"
-    assert limnos(tmp_path, "config", "--explain", "steps").stdout == (
-        "steps = 40   from ~/home/config.toml\n"
-        "  not set   flag, LIMNOS_STEPS, .limnos/config.toml, /etc/limnos/config.toml\n"
-        "  hidden    default: says 25\n"
-    )
-    overridden = limnos(tmp_path, "config", "--explain", "steps", LIMNOS_STEPS="7").stdout
-    assert overridden.startswith("steps = 7   from LIMNOS_STEPS\n")
-    assert limnos(tmp_path, "config", "unset", "steps").returncode == 0
-    assert limnos(tmp_path, "config", "get", "steps").stdout == "25\n"
-
-
-def test_the_settings_of_a_provider_can_be_looked_at(tmp_path: Path) -> None:
-    key = "providers.own.base_url"
-    first = limnos(tmp_path, "config", "set", key, "http://127.0.0.1:9")
-    assert first.stderr == (
-        f"✓ {key} = http://127.0.0.1:9  next: limnos config set providers.own.model MODEL\n"
-    )
-    both = limnos(tmp_path, "config", "set", "providers.own.model", "qwen3:8b")
-    assert both.stderr.endswith("  next: limnos model use own/qwen3:8b\n")
-    limnos(tmp_path, "config", "set", "providers.own.api_key", "secret:own")
-    assert limnos(tmp_path, "config", "get", "providers.own.api_key").stdout == "secret:own\n"
-    explained = limnos(tmp_path, "config", "--explain", key).stdout
-    assert explained == (
-        f'{key} = "http://127.0.0.1:9"   from ~/home/config.toml\n  not set   /etc/limnos/config.toml\n'
-    )
-    listed = limnos(tmp_path, "config", "list").stdout
-    assert f"{key}\thttp://127.0.0.1:9\t~/home/config.toml\taddress of the server\n" in listed
-    unset = limnos(tmp_path, "config", "get", "providers.own.timeout_s")
-    assert unset.returncode == 2
-    assert unset.stderr.startswith("error: providers.own.timeout_s is not set\nfix: limnos config set ")
-
-
-def test_what_may_be_a_key_is_not_shown_among_the_settings(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "config.toml").write_text(
-        '[providers.own]\nbase_url = "http://me:hush1@127.0.0.1:9"\napi_key = "hush2"\n'
-        'headers = { X-Key = "hush3" }\n'
-    )
-    done = limnos(tmp_path, "config", "list")
-    assert "providers.own.headers\tX-Key\t" in done.stdout
-    assert "http://...@127.0.0.1:9" in done.stdout
-    assert "hush" not in done.stdout + done.stderr
-
-
-def test_a_secret_comes_from_stdin_or_a_file_and_is_never_shown(tmp_path: Path) -> None:
-    value = "sk-" + "a1b2" * 8
-    done = limnos(tmp_path, "secrets", "set", "openai", given=value + "\n")
-    assert done.returncode == 0
-    (tmp_path / "key").write_text(value)
-    assert limnos(tmp_path, "secrets", "set", "other", "--key-file", str(tmp_path / "key")).returncode == 0
-    listed = limnos(tmp_path, "secrets", "list")
-    assert listed.stdout == "a1b2\topenai\na1b2\tother\n"
-    assert value not in done.stdout + done.stderr + listed.stderr
-    assert (tmp_path / "home" / "secrets.toml").stat().st_mode & 0o777 == 0o600
-    assert limnos(tmp_path, "secrets", "set", "openai", value).returncode == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -368,14 +286,6 @@ def test_what_is_not_there_is_a_usage_error(tmp_path: Path, arguments: list[str]
     done = limnos(tmp_path, *arguments)
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {error}\nfix: ")
-
-
-def test_a_slip_in_the_settings_file_is_unset_as_its_error_says(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "config.toml").write_text("stepz = 4\n")
-    assert "limnos config unset stepz" in limnos(tmp_path, "config", "list").stderr
-    done = limnos(tmp_path, "config", "unset", "stepz")
-    assert done.stderr == "✓ stepz is unset  next: limnos config list\n"
 
 
 def test_sessions_are_renamed_forked_exported_and_replayed(tmp_path: Path) -> None:
