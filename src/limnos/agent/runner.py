@@ -209,7 +209,8 @@ class Runner:
             return
         self._closed = True
         self._queue.clear()
-        self.stop("terminated")
+        if self._turn is not None and self._turn.cancel.reason is None:
+            self.stop("terminated")
         if (task := self._task) is not None:
             await asyncio.wait({task}, timeout=self._fit.grace_seconds * 2)
             if not task.done():

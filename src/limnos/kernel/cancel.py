@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 from limnos.kernel.errors import LimnosError
 
 T = TypeVar("T")
+CUT_SHORT_SECONDS = 0.5
 StopReason = Literal["stopped", "terminated"]
 
 
@@ -64,10 +65,13 @@ class Cancel:
         return task.result()
 
     async def _leave(self, task: "asyncio.Task[Any]") -> None:
-        """Cancel `task` and wait for its end, at most the grace time, less when asked again."""
+        """Cancel `task` and wait for its end, at most the grace time; asked again, cut its clean-up short."""
         task.cancel()
         if not self._hard:
             await self._until_requested(task, self.grace_seconds)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=CUT_SHORT_SECONDS)
         if task.done() and not task.cancelled():
             task.exception()
 

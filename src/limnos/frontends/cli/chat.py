@@ -14,7 +14,7 @@ from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.composer import layout
 from limnos.frontends.cli.editor import Editor
 from limnos.frontends.cli.escapes import one_line
-from limnos.frontends.cli.faults import faults_to
+from limnos.frontends.cli.faults import ENDINGS, faults_to
 from limnos.frontends.cli.history import past_events
 from limnos.frontends.cli.keys import Decoder, Key
 from limnos.frontends.cli.look import error_lines
@@ -264,7 +264,7 @@ class Chat:
         return (
             (signal.SIGWINCH, lambda: self.print(())),
             (signal.SIGINT, self.interrupt),
-            (signal.SIGTERM, self._terminate),
+            *((number, self._terminate) for number in ENDINGS),
         )
 
     def _terminate(self) -> None:

@@ -1,9 +1,13 @@
-"""Mistakes of ours inside callbacks of the event loop, which asyncio would only log."""
+"""What ends a front end from outside: signals, and mistakes of ours inside callbacks of the event loop."""
 
 import asyncio
+import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
+
+# A closed terminal ends a turn as an order to end does: else its command would go on without anybody.
+ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager

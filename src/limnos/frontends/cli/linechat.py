@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from limnos.frontends.cli.accessible import FIRST_LINE, LETTERS, STILL_SECONDS, Speaker
 from limnos.frontends.cli.approvals import AnswerRow
-from limnos.frontends.cli.faults import faults_to
+from limnos.frontends.cli.faults import ENDINGS, faults_to
 from limnos.frontends.cli.history import last_seq
 from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.slash import Desk, Leave
@@ -54,7 +54,8 @@ class LineChat:
             self._show([line(FIRST_LINE)])
         reading = self._start_reading(loop)
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
-        loop.add_signal_handler(signal.SIGTERM, self._terminate)
+        for number in ENDINGS:
+            loop.add_signal_handler(number, self._terminate)
         tasks = [asyncio.create_task(work) for work in (self._watch(after), self._progress(), self._obey())]
         for task in tasks:
             task.add_done_callback(self._done)
@@ -64,7 +65,8 @@ class LineChat:
                 return await self._left
         finally:
             loop.remove_signal_handler(signal.SIGINT)
-            loop.remove_signal_handler(signal.SIGTERM)
+            for number in ENDINGS:
+                loop.remove_signal_handler(number)
             if reading:
                 loop.remove_reader(sys.stdin.fileno())
             for task in tasks:

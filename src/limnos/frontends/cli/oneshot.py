@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.faults import faults_to
+from limnos.frontends.cli.faults import ENDINGS, faults_to
 from limnos.frontends.cli.history import last_seq
 from limnos.frontends.cli.screen import Live, Screen
 from limnos.frontends.cli.spans import Line, is_text, line
@@ -73,7 +73,8 @@ class OneShot:
         """Send `text`, or go on with what was interrupted; the exit code of the turn."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
-        loop.add_signal_handler(signal.SIGTERM, self._terminate)
+        for number in ENDINGS:
+            loop.add_signal_handler(number, self._terminate)
         if self.console.terminal.can_ask:
             loop.add_reader(sys.stdin.fileno(), self._read_line)
         ticking = asyncio.create_task(self._tick())
@@ -87,7 +88,8 @@ class OneShot:
                 task.cancel()
             loop.remove_reader(sys.stdin.fileno()) if self.console.terminal.can_ask else None
             loop.remove_signal_handler(signal.SIGINT)
-            loop.remove_signal_handler(signal.SIGTERM)
+            for number in ENDINGS:
+                loop.remove_signal_handler(number)
         if finished is None:
             self._say(line(f"ended without clean-up; limnos run --continue {self.session.id} goes on"))
             return 130

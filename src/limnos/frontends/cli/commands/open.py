@@ -16,7 +16,7 @@ def open_session(
     model: Annotated[str | None, Option("--model", metavar="NAME", help="for this chat only")] = None,
 ) -> int:
     """Go on with a session."""
-    how = Open(session=session, cwd=console.folder, model=model, attended=console.terminal.can_ask)
+    how = Open(session=session, model=model, attended=console.terminal.can_ask)
     return chat_with(console, Flags(model=model), how, fork=fork)
 
 

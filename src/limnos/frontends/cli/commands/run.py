@@ -45,7 +45,7 @@ def run(
         ensure(console, settings, yes=yes)
         how = Open(
             session=session,
-            cwd=console.folder,
+            cwd=None if session else console.folder,
             mode=mode,
             model=model,
             steps=steps,
