@@ -29,6 +29,7 @@ WEIGHTS = "tests/providers/test_weights.py::"
 WHEELS = "tests/providers/test_wheels.py::"
 EMBEDDED = "tests/providers/test_embedded.py::"
 LINE = "tests/frontends/cli/test_command_line.py::"
+SETTINGS_LINES = "tests/frontends/cli/test_settings_lines.py::"
 CHAT = "tests/frontends/cli/test_chat.py::"
 ESCAPES = "tests/frontends/cli/test_escapes.py::"
 
@@ -354,7 +355,7 @@ COMMAND_LINE = (
     _one(
         "C10",
         "Secrets come from stdin or a file and are never shown.",
-        LINE + "test_a_secret_comes_from_stdin_or_a_file_and_is_never_shown",
+        SETTINGS_LINES + "test_a_secret_comes_from_stdin_or_a_file_and_is_never_shown",
     ),
     _one(
         "C11",
@@ -388,7 +389,7 @@ COMMAND_LINE = (
     _one(
         "C18",
         "A change of state names the next command.",
-        LINE + "test_settings_are_set_explained_and_unset_with_the_next_command",
+        SETTINGS_LINES + "test_settings_are_set_explained_and_unset_with_the_next_command",
     ),
     _one(
         "C20",
