@@ -93,14 +93,14 @@ def text_of(deltas: list[Delta]) -> str:
 
 
 def test_a_question_about_a_file_becomes_one_call(runner: asyncio.Runner, model: Embedded) -> None:
-    finish = finish_of(runner.run(collect(model.stream(request("Show me the file notes.txt")))))
+    finish = finish_of(runner.run(collect(model.stream(request("What does the file notes.txt say?")))))
     assert finish.reason == "tool_calls"
     assert [(call.name, call.arguments) for call in finish.calls] == [("read_file", {"path": "notes.txt"})]
 
 
 def test_the_answer_from_a_result_comes_as_a_stream(runner: asyncio.Runner, model: Embedded) -> None:
     async def ask() -> list[Delta]:
-        first = finish_of(await collect(model.stream(request("Show me the file notes.txt"))))
+        first = finish_of(await collect(model.stream(request("What does the file notes.txt say?"))))
         result = tool_message(ToolResult(first.calls[0].id, "done", (Text("The harbour opens at nine."),)))
         told = request("Show me the file notes.txt", Message("assistant", calls=first.calls), result)
         return await collect(model.stream(told))
