@@ -18,6 +18,7 @@ from limnos.kernel.seams import Rendered
 
 MESSAGE_TOKENS = 4  # roles and separators, as chat templates add them
 LEAST_BUDGET = 256
+KNOWN_TEXTS = 16
 LESS = 0.75  # of what was sent, when a provider says that it was too much
 
 
@@ -53,6 +54,7 @@ class Window:
         self._ceiling: int | None = None
         self._used = 0
         self._spec_tokens: dict[str, int] = {}
+        self._known: dict[str, int] = {}
 
     @property
     def budget(self) -> int:
@@ -96,7 +98,12 @@ class Window:
         )
 
     def _count(self, text: str) -> int:
-        return self._model.count_tokens(text) + MESSAGE_TOKENS if text else 0
+        """Tokens of a text that comes again in most requests: the prompt, the marker, the question."""
+        if text not in self._known:
+            if len(self._known) >= KNOWN_TEXTS:
+                self._known.clear()
+            self._known[text] = self._model.count_tokens(text) + MESSAGE_TOKENS if text else 0
+        return self._known[text]
 
     def _count_spec(self, spec: ToolSpec) -> int:
         if spec.name not in self._spec_tokens:
