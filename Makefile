@@ -41,10 +41,10 @@ test: setup-test
 	@$(BIN)/python -m pytest -n $(WORKERS) tests
 
 soak: setup-test
-	@$(BIN)/python -m pytest -n $(WORKERS) -m soak tests/soak/$(AREA)
+	@$(BIN)/python -m pytest -n $(WORKERS) -m soak $(if $(AREA),$(wildcard tests/soak/$(AREA) tests/$(AREA)),tests)
 
 torture: setup-test
-	@$(BIN)/python -m pytest -n $(WORKERS) -m torture tests/soak
+	@$(BIN)/python -m pytest -n $(WORKERS) -m torture tests
 
 lint: setup-test
 	@$(BIN)/ruff check $(LINT)

@@ -15,7 +15,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 SCRIPTS = ("step", "start", "embedded")
-LONGEST_S = 1800
+LONGEST_S = 60  # to end, once a script has printed its last line
 
 
 def run(name: str, quick: bool) -> dict[str, Any]:
@@ -28,9 +28,11 @@ def run(name: str, quick: bool) -> dict[str, Any]:
         for line in child.stdout:
             print(line, end="", flush=True)
             last = line if line.strip() else last
-        if child.wait(LONGEST_S):
-            raise SystemExit(f"{name} failed")
-    return json.loads(last)
+        child.wait(LONGEST_S)
+    try:
+        return json.loads(last)  # a missed target exits 1 and has its figures all the same
+    except ValueError:
+        raise SystemExit(f"{name} failed") from None
 
 
 def machine() -> str:

@@ -62,7 +62,9 @@ class Settings:
         0.2, "share of the budget that tool schemas may take", "catalogue.share", most=1
     )
     command_seconds: float = _key(60.0, "seconds a command may run", "command.seconds", least=1)
-    embedded_threads: int = _key(0, "processor threads of the embedded model; 0: all", "embedded.threads")
+    embedded_threads: int = _key(
+        0, "processor threads of the embedded model; 0: as many as are idle at its start", "embedded.threads"
+    )
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     fixed: frozenset[str] = field(default_factory=frozenset[str])
 
