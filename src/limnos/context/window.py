@@ -129,7 +129,9 @@ class Window:
 
     def _total(self, fixed: int) -> int:
         """Tokens of the request: what is fixed, the tail, the marker, and the question that stands again."""
-        again = sum(map(self._message_tokens, _rendered(self._question))) if self._question else 0
+        again = 0
+        if self._question is not None:
+            again = sum(self._count(text_to_count(message)) for message in _rendered(self._question))
         return fixed + self._tail_tokens + self._count(self._marker.text()) + again
 
     def _prune(self, conversation: Conversation, fixed: int, bound: int) -> tuple[Unit, ...]:
