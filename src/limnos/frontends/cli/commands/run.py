@@ -1,13 +1,13 @@
 """`limnos run`."""
 
 import asyncio
-import sys
 from typing import Annotated
 
 from limnos.agent.settings import load
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.fetching import ensure
 from limnos.frontends.cli.oneshot import OneShot
+from limnos.frontends.cli.piped import piped_text
 from limnos.frontends.cli.starting import Flags, kernel
 from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import LimnosError, UsageError
@@ -77,7 +77,7 @@ def _task(console: Console, words: list[str], session: str | None) -> str | None
                 "`-` reads stdin, and stdin is a terminal", 'git diff | limnos run "review this" -'
             )
         # the question last: small models lose one that a long text follows
-        given.insert(0, sys.stdin.read().strip())
+        given.insert(0, piped_text(console).strip())
     text = "\n\n".join(given).strip()
     if not text and session is None:
         raise UsageError("limnos run needs a task", 'limnos run "Which file here is the largest?"')
