@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from limnos.context.markers import Marker
 from limnos.context.shorten import TooLargeError, shorten, text_to_count
+from limnos.context.shown import Shown, join, joined, rendered, visible
 from limnos.kernel.conversation import Conversation, Said, Step, Unit
 from limnos.kernel.errors import LimitError
-from limnos.kernel.messages import Message, Text, system, text_of, user
+from limnos.kernel.messages import Message, system, user
 from limnos.kernel.model import Model, ToolSpec
 from limnos.kernel.registry import Catalogue
 from limnos.kernel.seams import Rendered
@@ -55,6 +56,7 @@ class Window:
         self._used = 0
         self._spec_tokens: dict[str, int] = {}
         self._known: dict[str, int] = {}
+        self._shown = Shown()
 
     @property
     def budget(self) -> int:
@@ -82,12 +84,17 @@ class Window:
         bound = min(self.budget, self._ceiling or self.budget)
         over = self._total(extra) > bound
         sunk = self._prune(conversation, extra, bound) if over else ()
-        messages = self._messages(conversation, head, note)
+        opening, units, turn_open = self._opening(head), conversation.units, conversation.turn_open
+        noted = (user(note),) if note else ()
         self._used = self._total(extra)
-        if self._used > bound:
-            messages, self._used = self._squeeze(messages, fixed, bound)
+        if self._used <= bound:
+            messages = self._shown.messages(opening, units, self._boundary, turn_open=turn_open)
+            join(messages, noted)
+        else:
+            tail = [one for unit in units[self._boundary :] for one in visible(unit, turn_open=turn_open)]
+            messages, self._used = self._squeeze([*opening, *tail, *noted], fixed, bound)
         return Rendered(
-            tuple(_joined(messages)),
+            tuple(messages),
             specs,
             used=self._used,
             budget=self.budget,
@@ -120,7 +127,7 @@ class Window:
         if start < self._counted:
             self._tail_tokens = sum(unit.tokens or 0 for unit in units[self._boundary : start])
         for unit in units[start:]:
-            unit.tokens = sum(self._message_tokens(message) for message in _rendered(unit))
+            unit.tokens = sum(self._message_tokens(message) for message in rendered(unit))
             self._tail_tokens += unit.tokens
         self._counted = len(units)
 
@@ -131,7 +138,7 @@ class Window:
         """Tokens of the request: what is fixed, the tail, the marker, and the question that stands again."""
         again = 0
         if self._question is not None:
-            again = sum(self._count(text_to_count(message)) for message in _rendered(self._question))
+            again = sum(self._count(text_to_count(message)) for message in rendered(self._question))
         return fixed + self._tail_tokens + self._count(self._marker.text()) + again
 
     def _prune(self, conversation: Conversation, fixed: int, bound: int) -> tuple[Unit, ...]:
@@ -165,20 +172,11 @@ class Window:
             said = (unit for unit in sunk if isinstance(unit, Said) and unit.turn == conversation.turn)
             self._question = next(said, None)
 
-    def _messages(self, conversation: Conversation, head: str, note: str) -> list[Message]:
-        kept = conversation.units[self._boundary :]
-        messages = [system(head)]
-        if text := self._marker.text():
-            messages.append(user(text))
-        if self._question is not None:
-            messages += _rendered(self._question)
-        for unit in kept:
-            if isinstance(unit, Step) and not unit.complete and conversation.turn_open:
-                continue  # a reply that broke off: it is asked for again
-            messages += _rendered(unit)
-        if note:
-            messages.append(user(note))
-        return messages
+    def _opening(self, head: str) -> tuple[Message, ...]:
+        """What stands before the units: the prompt, the marker, and the question that stands again."""
+        marker = self._marker.text()
+        again = () if self._question is None else rendered(self._question)
+        return (system(head), *((user(marker),) if marker else ()), *again)
 
     def _squeeze(self, messages: list[Message], fixed: int, bound: int) -> tuple[list[Message], int]:
         """The last unit alone is too large: show head and tail of its texts.
@@ -189,38 +187,10 @@ class Window:
             rest = shorten(messages[1:], bound - fixed, self._message_tokens)
         except TooLargeError as error:
             if self._used <= self.budget:
-                return messages, self._used
+                return joined(messages), self._used
             raise LimitError(
                 f"the context cannot shrink: fixed parts are {fixed} of {self.budget} tokens, "
                 f"the last step, cut as short as it can be, {error.tokens}",
                 "limnos config set catalogue.share 0.1, or use a model with a larger window",
             ) from None
-        return [messages[0], *rest], fixed + sum(map(self._message_tokens, rest))
-
-
-def _rendered(unit: Unit) -> tuple[Message, ...]:
-    """The messages of a unit, made once when it is closed.
-
-    A user message has its time at the head: a stable text, so that the prefix stays the same.
-    """
-    if unit.rendered is not None:
-        return unit.rendered
-    if isinstance(unit, Said):
-        unit.rendered = (user(f"[{unit.time[:10]} {unit.time[11:16]} UTC]\n{unit.text}"),)
-        return unit.rendered
-    messages = tuple(unit.messages())
-    if not unit.open:
-        unit.rendered = messages
-    return messages
-
-
-def _joined(messages: list[Message]) -> list[Message]:
-    """Neighbouring user messages become one: some routes insist on alternating roles."""
-    joined: list[Message] = []
-    for message in messages:
-        last = joined[-1] if joined else None
-        if last is not None and last.role == "user" and message.role == "user":
-            joined[-1] = Message("user", (Text(f"{text_of(last.parts)}\n\n{text_of(message.parts)}"),))
-        else:
-            joined.append(message)
-    return joined
+        return joined([messages[0], *rest]), fixed + sum(map(self._message_tokens, rest))

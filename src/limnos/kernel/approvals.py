@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from limnos.kernel.cancel import Cancel
 from limnos.kernel.events import ApprovalAnswered, ApprovalAsked
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import Answer, Approver, Folder, Ids, Invalid, Principal, Question, Rule, Valid
@@ -88,8 +89,11 @@ class Gate:
         """The bound of questions is per turn."""
         self._asked = 0
 
-    async def decide(self, proposal: Proposal) -> Decision:
-        """Whether this call may run. Every question and every answer is an event."""
+    async def decide(self, proposal: Proposal, cancel: Cancel) -> Decision:
+        """Whether this call may run. Every question and every answer is an event.
+
+        Raises cancel.Cancelled when the turn is stopped while a question waits.
+        """
         tool = proposal.tool
         if tool.private and not proposal.principal.is_owner:
             return _refuse(f"{tool.name} is the owner's alone", "answer without it")
@@ -98,7 +102,7 @@ class Gate:
             return _refuse("a rule of the person denies this", "do it another way, or ask the person")
         if effect == "allow" or (effect is None and not self._needs_yes(tool, proposal.arguments)):
             return Allowed(proposal.arguments, approval_hash(tool, proposal.arguments, proposal.folder))
-        return await self._ask(proposal)
+        return await cancel.guard(self._ask(proposal))
 
     def _by_rules(self, tool: Tool, arguments: Arguments) -> str | None:
         subject = subject_of(tool, arguments)

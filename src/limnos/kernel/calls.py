@@ -142,7 +142,7 @@ class Calls:
         if isinstance(looked, ToolError):
             return self.settle(call, "denied", looked)
         try:
-            decision = await turn.cancel.guard(self._gate.decide(self._proposal(call, tool, looked, turn)))
+            decision = await self._gate.decide(self._proposal(call, tool, looked, turn), turn.cancel)
         except Cancelled:
             return self.settle(call, "cancelled", CANCELLED)
         if isinstance(decision, Refused):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 from limnos.kernel.errors import LimnosError
@@ -52,7 +53,7 @@ class Cancel:
             raise Cancelled
         task = asyncio.ensure_future(work)
         try:
-            await self._until_requested(task, None)
+            await self._until_requested(task)
         except asyncio.CancelledError:
             await self._leave(task)
             raise
@@ -68,19 +69,27 @@ class Cancel:
         """Cancel `task` and wait for its end, at most the grace time; asked again, cut its clean-up short."""
         task.cancel()
         if not self._hard:
-            await self._until_requested(task, self.grace_seconds)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.grace_seconds):
+                    await self._until_requested(task)
         if not task.done():
             task.cancel()
             await asyncio.wait({task}, timeout=CUT_SHORT_SECONDS)
         if task.done() and not task.cancelled():
             task.exception()
 
-    async def _until_requested(self, task: "asyncio.Task[Any]", seconds: float | None) -> None:
-        """Wait until `task` has ended, somebody requests a stop, or `seconds` have passed."""
+    async def _until_requested(self, task: "asyncio.Task[Any]") -> None:
+        """Wait until `task` has ended or somebody requests a stop."""
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(waiting)
+
+        def ended(_: object) -> None:
+            if not waiting.done():
+                waiting.set_result(None)
+
+        task.add_done_callback(ended)
         try:
-            await asyncio.wait({task, waiting}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            await waiting
         finally:
             self._waiting.discard(waiting)
-            waiting.cancel()
+            task.remove_done_callback(ended)

@@ -69,15 +69,14 @@ def _is_paired(messages: Sequence[Message]) -> bool:
         if message.result is not None:
             if not waiting or message.result.call_id != waiting.pop():
                 return False
-        elif message.role == "tool" or waiting:
+        elif waiting or message.role == "tool":
             return False
-        else:
-            waiting = [call.id for call in reversed(message.calls)]
-            if not all(name.strip() and name not in seen for name in waiting) or len(set(waiting)) < len(
-                waiting
-            ):
-                return False
-            seen.update(waiting)
+        elif message.calls:
+            for call in reversed(message.calls):
+                if call.id in seen or not call.id.strip():
+                    return False
+                seen.add(call.id)
+                waiting.append(call.id)
     return not waiting
 
 

@@ -16,10 +16,9 @@ from limnos.providers.body import ReplyBody
 from limnos.providers.openai_codec import Dialect
 from limnos.providers.rate import Bucket
 from limnos.providers.refusals import BUSY, is_loading, is_overflow, network_error, status_error
-from limnos.providers.request_body import BodyWriter
+from limnos.providers.request_body import Body, BodyWriter
 from limnos.providers.retry import Backoff, retry_after
 from limnos.providers.routes import Route
-from limnos.providers.usage import rough_tokens
 from limnos.retrieval import tokens
 
 Json = dict[str, Any]
@@ -114,7 +113,8 @@ class OpenAICompatible:
 
     async def _attempt(self, request: Request, attempts: _Attempts) -> AsyncGenerator[Delta]:
         """The reply, or nothing when the request is to be sent again."""
-        async with self._client.post(self.route.url, self._body(request), self._headers(attempts)) as reply:
+        body = self._body(request)
+        async with self._client.post(self.route.url, body.data, self._headers(attempts)) as reply:
             if not 200 <= reply.status < 300:
                 await self._prepare_retry(reply, attempts)
                 return
@@ -123,6 +123,8 @@ class OpenAICompatible:
                 self._key_header = "x-api-key"
             async with aclosing(self._read(reply, request)) as deltas:
                 async for delta in deltas:
+                    if isinstance(delta, Usage):
+                        delta = delta._replace(expected_tokens=body.rough_tokens)  # noqa: PLW2901
                     yield delta
 
     async def _read(self, reply: Reply, request: Request) -> AsyncGenerator[Delta]:
@@ -152,8 +154,6 @@ class OpenAICompatible:
         except EgressError as error:
             broken = error.what
         for delta in (*body.close(), *assembler.finish(broken)):
-            if isinstance(delta, Usage):
-                delta = delta._replace(expected_tokens=rough_tokens(request))  # noqa: PLW2901
             yield delta
 
     async def _prepare_retry(self, reply: Reply, attempts: _Attempts) -> None:
@@ -194,7 +194,7 @@ class OpenAICompatible:
             (name for name in candidates if name.encode() in body and name not in self._refused_fields), None
         )
 
-    def _body(self, request: Request) -> bytes:
+    def _body(self, request: Request) -> Body:
         limit = self.route.max_tokens_field
         fields: Json = {
             "model": self.route.model,

@@ -1,41 +1,63 @@
-"""Request bodies: what the last request had already is not encoded again."""
+"""Request bodies: what the last request had already is neither encoded nor counted again."""
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from limnos.kernel.messages import Message
+from limnos.kernel.messages import Message, text_of
 from limnos.kernel.model import Request, ToolSpec
 from limnos.providers.openai_codec import Dialect, encode_messages, encode_tools
 from limnos.providers.text import whole
 
+# o200k has 4.3 bytes of UTF-8 a token in English and in Chinese prose, 3.3 in code.
+_BYTES_PER_TOKEN = 4.5
+
+
+class Body(NamedTuple):
+    """A request as bytes. Its texts surely have `rough_tokens`; tool schemas are left out of that count."""
+
+    data: bytes
+    rough_tokens: int
+
+
+class _Encoded(NamedTuple):
+    message: Message
+    data: bytes
+    text_bytes: int
+
 
 class BodyWriter:
-    """Writes the bodies of one route. A message object that stays in the window is encoded once."""
+    """Writes the bodies of one route. The messages with which the last request began are kept encoded."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._messages: dict[int, tuple[Message, bytes]] = {}
+        self._messages: list[_Encoded] = []
         self._tools: tuple[tuple[ToolSpec, ...], bytes] = ((), b"")
 
-    def write(self, fields: Mapping[str, Any], request: Request) -> bytes:
+    def write(self, fields: Mapping[str, Any], request: Request) -> Body:
         """The JSON of a request: tools and messages first, so that equal beginnings are equal bytes."""
-        parts = [b'"messages":[' + b",".join(self._encoded(request.messages)) + b"]"]
+        messages = self._encoded(request.messages)
+        parts = [b'"messages":[' + b",".join([one.data for one in messages]) + b"]"]
         if request.tools:
             parts.insert(0, b'"tools":' + self._encoded_tools(request.tools))
         rest = _json(dict(fields))[1:-1]
-        return b"{" + b",".join([*parts, rest] if rest else parts) + b"}"
+        data = b"{" + b",".join([*parts, rest] if rest else parts) + b"}"
+        return Body(data, int(sum([one.text_bytes for one in messages]) / _BYTES_PER_TOKEN))
 
-    def _encoded(self, messages: tuple[Message, ...]) -> list[bytes]:
-        """Each message's JSON; keeps those of this request, the same objects, for the next one."""
-        kept: dict[int, tuple[Message, bytes]] = {}
-        for message in messages:
-            known = self._messages.get(id(message))
-            if known is None or known[0] is not message:
-                known = (message, _json(encode_messages((message,), self._dialect)[0]))
-            kept[id(message)] = known
-        self._messages = kept
-        return [kept[id(message)][1] for message in messages]
+    def _encoded(self, messages: tuple[Message, ...]) -> list[_Encoded]:
+        """Each message encoded; what is the same at the same place as last time is not touched."""
+        same = 0
+        for known, message in zip(self._messages, messages, strict=False):
+            if known.message is not message and known.message != message:
+                break
+            same += 1
+        self._messages[same:] = [self._encode(message) for message in messages[same:]]
+        return self._messages
+
+    def _encode(self, message: Message) -> _Encoded:
+        parts = message.result.parts if message.result else message.parts
+        said = len(text_of(parts).encode("utf-8", "replace")) + sum(len(call.raw) for call in message.calls)
+        return _Encoded(message, _json(encode_messages((message,), self._dialect)[0]), said)
 
     def _encoded_tools(self, tools: tuple[ToolSpec, ...]) -> bytes:
         if self._tools[0] != tools:

@@ -1,6 +1,5 @@
 """Arguments against a JSON Schema: strict, except for scalars that a model wrote as text."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, cast
@@ -16,7 +15,7 @@ class SchemaValidator:
     """Implements `kernel.seams.Validator`; compiled schemas are kept, remote references are never fetched."""
 
     def __init__(self) -> None:
-        self._compiled: dict[str, Any] = {}
+        self._compiled: dict[int, tuple[Mapping[str, Any], Any]] = {}
 
     def __call__(self, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Validation:
         """Check `arguments`; the texts `true`, `false` and plain decimals become scalars where wanted."""
@@ -37,12 +36,13 @@ class SchemaValidator:
         return Invalid("; ".join(details), _hint(schema))
 
     def _validator(self, schema: Mapping[str, Any]) -> Any:
-        key = json.dumps(dict(schema), sort_keys=True)
-        if key not in self._compiled:
-            self._compiled[key] = lazy.jsonschema_rs.Draft202012Validator(
+        known = self._compiled.get(id(schema))
+        if known is None or known[0] is not schema:
+            compiled = lazy.jsonschema_rs.Draft202012Validator(
                 dict(schema), retriever=_refuse, validate_formats=False
             )
-        return self._compiled[key]
+            known = self._compiled[id(schema)] = (schema, compiled)
+        return known[1]
 
 
 def _refuse(uri: str) -> Any:
