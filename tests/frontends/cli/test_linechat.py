@@ -1,15 +1,26 @@
 """Chats where nothing is redrawn: screen readers, dumb terminals, pipes."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.frontends.cli.support import Tty, limnos, script, work_folder
+from tests.frontends.cli.support import Tty, environment, limnos, script, work_folder
 from tests.store.disks import full_disk
 
 _ROOM = 65_536  # bytes: enough to open a session
 WRITE = {"calls": [{"name": "run_command", "arguments": {"command": "echo made > made.txt"}}]}
+
+
+def _behind(folder: Path, given: str, model: str) -> "subprocess.CompletedProcess[str]":
+    """The chat behind the shell command `given`."""
+    return subprocess.run(
+        ["bash", "-c", f"{given} | {sys.executable} -m limnos"],
+        capture_output=True, text=True, env=environment(folder, LIMNOS_MODEL=model),
+        cwd=work_folder(folder), timeout=60, check=False,
+    )  # fmt: skip
 
 
 def test_accessible_mode_announces_itself_and_moves_no_cursor(tmp_path: Path) -> None:
@@ -68,6 +79,20 @@ def test_more_piped_lines_than_the_queue_holds_are_all_answered(tmp_path: Path) 
     assert done.returncode == 0
     assert "error:" not in done.stderr
     assert done.stdout.splitlines() == [f"  answer {n}" for n in range(300)]
+
+
+def test_a_piped_line_without_an_end_is_refused(tmp_path: Path) -> None:
+    done = _behind(tmp_path, "cat /dev/zero", script(tmp_path, {"text": "never"}))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "error: stdin has more than 1,000,000 characters\nfix: put it into a file" in done.stderr
+
+
+def test_a_program_that_writes_faster_than_it_is_answered_loses_nothing(tmp_path: Path) -> None:
+    model = script(tmp_path, {"text": "one", "expect": ["first"]}, {"text": "two", "expect": ["last"]})
+    done = _behind(tmp_path, "(echo first; yes '' | head -n 200000; echo last)", model)
+    assert done.returncode == 0
+    assert done.stdout == "  one\n  two\n"
 
 
 @pytest.mark.parametrize(

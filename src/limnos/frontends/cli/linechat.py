@@ -13,6 +13,7 @@ from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.faults import ENDINGS, faults_to
 from limnos.frontends.cli.history import last_seq
 from limnos.frontends.cli.look import error_lines
+from limnos.frontends.cli.piped import LONGEST, piped_text, too_long
 from limnos.frontends.cli.slash import Desk, Leave
 from limnos.frontends.cli.spans import Line, is_text, line, plain
 from limnos.frontends.cli.times import counted
@@ -20,6 +21,7 @@ from limnos.kernel.errors import LimitError, LimnosError
 from limnos.kernel.events import ApprovalAsked, Event, TurnFinished, TurnStarted
 
 _PROGRESS_SECONDS = 10
+_MOST_WAITING = 1000  # lines; a program that writes faster than they are answered waits
 _STOPPED = 130
 _TERMINATED = 143
 
@@ -35,6 +37,7 @@ class LineChat:
     _left: "asyncio.Future[Leave] | None" = None
     _typed: bytes = b""
     _ended: bool = False
+    _paused: bool = False
     _stopping: bool = False
     _at_prompt: bool = False
     _busy: bool = False
@@ -76,7 +79,7 @@ class LineChat:
         try:
             loop.add_reader(sys.stdin.fileno(), self._readable)
         except PermissionError:  # a regular file is always readable, and epoll refuses it
-            for text in sys.stdin.read().splitlines():
+            for text in piped_text(self.desk.console).splitlines():
                 self._inputs.put_nowait(text)
             self._ended = True
             loop.call_soon(self._maybe_end)
@@ -86,17 +89,29 @@ class LineChat:
     def _readable(self) -> None:
         data = os.read(sys.stdin.fileno(), 65_536)
         *lines, self._typed = (self._typed + data).split(b"\n")
+        if len(self._typed) > LONGEST:
+            raise too_long()
         if not data:
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
             self._ended = True
             lines = [self._typed] if self._typed else []
         for text in lines:
             self._inputs.put_nowait(text.decode("utf-8", "replace"))
+        if self._inputs.qsize() > _MOST_WAITING and not self._ended:
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+            self._paused = True
         self._maybe_end()
+
+    async def _next_input(self) -> str:
+        text = await self._inputs.get()
+        if self._paused and self._inputs.qsize() <= _MOST_WAITING:
+            self._paused = False
+            asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._readable)
+        return text
 
     async def _obey(self) -> None:
         while True:
-            text = await self._inputs.get()
+            text = await self._next_input()
             self._at_prompt, self._busy = False, True
             outcome = None if self._answer(text) or not text.strip() else await self._enter(text)
             self._busy = False
