@@ -1,5 +1,6 @@
 """Settings from five layers, and changing them without losing a comment."""
 
+import os
 import tomllib
 from pathlib import Path
 from typing import get_args
@@ -351,3 +352,24 @@ def test_a_model_that_cannot_be_is_not_stored(tmp_path: Path, name: str) -> None
 def test_an_address_that_is_none_is_not_stored(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no http address"):
         set_value(place(tmp_path), "providers.a.base_url", "notaurl")
+
+
+@pytest.mark.parametrize("layer", ["project", "user", "system"])
+def test_a_settings_file_that_is_none_is_refused_at_once(tmp_path: Path, layer: str) -> None:
+    environment = place(tmp_path)
+    file = tmp_path / {"project": "work/.limnos", "user": ".limnos", "system": "etc"}[layer] / "config.toml"
+    os.mkfifo(file)
+
+    with pytest.raises(SettingsError) as refused:
+        load(environment, workspace=tmp_path / "work")
+
+    assert refused.value.what.endswith("config.toml cannot be read: it is no regular file")
+    assert refused.value.fix == f"make {file} a text file that you can read"
+
+
+def test_a_settings_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+    write(tmp_path, "user", "#" * 1_000_001)
+
+    with pytest.raises(SettingsError, match="it has more than 1,000,000 bytes"):
+        load(environment)

@@ -17,6 +17,7 @@ from limnos import lazy
 from limnos.agent.money import money
 from limnos.agent.provider_table import check_provider
 from limnos.kernel.errors import SettingsError
+from limnos.sdk.regular import read_regular
 
 Value: TypeAlias = str | int | float
 
@@ -103,6 +104,7 @@ KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
 # What a trusted workspace may set: nothing that chooses models, keys, modes, rules or launch commands.
 WORKSPACE_KEYS = frozenset({"steps", "context.inline", "command.seconds"})
 _WORKSPACE_FILE = ".limnos/config.toml"
+_MOST_BYTES = 1_000_000
 
 
 class Environment(NamedTuple):
@@ -341,14 +343,15 @@ def _dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 def read_table(path: Path) -> Mapping[str, Any]:
     """The TOML file at `path`; empty when there is none. Raises SettingsError with the line of a fault."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, _MOST_BYTES).decode()
         return lazy.tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (lazy.tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is no valid TOML: {error}", f"mend that line of {path}") from None
     except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}", f"check who owns {path}") from None
+        fix = f"make {path} a text file that you can read"
+        raise SettingsError(f"{path} cannot be read: {error.strerror}", fix) from None
 
 
 def _providers(table: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
