@@ -23,6 +23,7 @@ from limnos.kernel.errors import (
 )
 from limnos.kernel.messages import ToolCall, result_text, text_of
 from limnos.kernel.model import Delta, Finish, FinishReason, ReasoningDelta, Request, TextDelta, Usage
+from limnos.sdk.regular import read_regular
 
 _FIELDS = frozenset({"text", "calls", "expect", "reasoning", "finish", "error", "delay", "usage"})
 _ERRORS: dict[str, type[ModelError]] = {
@@ -30,6 +31,7 @@ _ERRORS: dict[str, type[ModelError]] = {
     "overflow": ContextOverflowError,
     "refused": ModelRefusedError,
 }
+_MOST_BYTES = 64_000_000
 
 
 class ScriptStep(NamedTuple):
@@ -103,13 +105,13 @@ class Scripted:
 def load_script(path: Path) -> Scripted:
     """Read a script file. Raises SettingsError that names what is wrong in it."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_regular(path, _MOST_BYTES))
         steps = [_step(item, number) for number, item in enumerate(document["steps"])]
     except OSError as error:
         raise SettingsError(
             f"the script {path} cannot be read: {error.strerror}", "name a script file"
         ) from None
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
             f"the script {path} is broken: {error}", 'write {"steps": [{"text": "hello"}]}'
         ) from None

@@ -276,16 +276,45 @@ def test_a_signal_closes_the_turn_and_keeps_the_session(tmp_path: Path, number: 
     [
         (["secrets", "set", "x", "--key-file", "/nope"], "/nope cannot be read: No such file or directory"),
         (["secrets", "set", "x", "--key-file", "latin"], "latin is no text in UTF-8"),
+        (
+            ["secrets", "set", "x", "--key-file", "/dev/zero"],
+            "/dev/zero cannot be read: it is no regular file",
+        ),
+        (["secrets", "set", "x", "--key-file", "pipe"], "pipe cannot be read: it is no regular file"),
+        (["secrets", "set", "x", "--key-file", "."], ". cannot be read: Is a directory"),
+        (["secrets", "set", "x", "--key-file", "huge"], "huge cannot be read: it has more than 64,000 bytes"),
+        (["run", "x", "--model", "scripted:pipe"], "the script pipe cannot be read: it is no regular file"),
+        (["run", "x", "--model", "scripted:latin"], "the script latin is broken: "),
+        (
+            ["model", "get", "qwen2.5-coder-0.5b", "--from", "pipe"],
+            "pipe cannot be read: it is no regular file",
+        ),
+        (["replay", "pipe"], "there is no session and no file 'pipe'"),
+        (["replay", "huge"], "huge has 600,000,000 bytes, and a session at most 500,000,000"),
         (["config", "unset", "nope"], "no setting is called nope"),
         (["replay", "latin"], "latin is no session"),
         (["replay", "latin", "--verify"], "latin is no session"),
     ],
 )
 def test_what_is_not_there_is_a_usage_error(tmp_path: Path, arguments: list[str], error: str) -> None:
-    (work_folder(tmp_path) / "latin").write_bytes(b"caf\xe9\n")
-    done = limnos(tmp_path, *arguments)
+    folder = work_folder(tmp_path)
+    (folder / "latin").write_bytes(b"caf\xe9\n")
+    os.mkfifo(folder / "pipe")
+    with (folder / "huge").open("wb") as file:
+        file.truncate(600_000_000)
+    done = limnos(tmp_path, *arguments, XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert done.returncode == 2
-    assert done.stderr.startswith(f"error: {error}\nfix: ")
+    what, fix = done.stderr.splitlines()
+    assert what.startswith(f"error: {error}")
+    assert fix.startswith("fix: ")
+
+
+def test_a_piped_key_is_read_no_further_than_a_key_can_be(tmp_path: Path) -> None:
+    done = limnos(tmp_path, "secrets", "set", "x", given="k" * 70_000)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: the first line of stdin has more than 64,000 characters\nfix: pipe only the key\n"
+    )
 
 
 def test_sessions_are_renamed_forked_exported_and_replayed(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 from limnos.frontends.cli.console import Console
 from limnos.kernel.errors import UsageError
+from limnos.sdk.regular import read_regular
 
 _LFLAG = 3
+_LONGEST = 64_000  # bytes; the longest keys, signed tokens, have a few thousand
 _FILE_FIX = "name a text file with the key"
 
 
@@ -31,11 +33,20 @@ def read_secret(console: Console, name: str, key_file: Path | None) -> str:
     """The value for `name`: from the file, from stdin if it is no terminal, else asked for."""
     if key_file is not None:
         try:
-            return key_file.read_text(encoding="utf-8").strip()
+            return read_regular(key_file, _LONGEST).decode().strip()
         except OSError as error:
             raise UsageError(f"{key_file} cannot be read: {error.strerror}", _FILE_FIX) from None
         except UnicodeDecodeError:
             raise UsageError(f"{key_file} is no text in UTF-8", _FILE_FIX) from None
     if not console.terminal.stdin:
-        return sys.stdin.readline().strip()
+        return _piped_secret()
     return ask_secret(console, f"Value of {name} (not shown):")
+
+
+def _piped_secret() -> str:
+    line = sys.stdin.readline(_LONGEST + 1)
+    if len(line) > _LONGEST:
+        raise UsageError(
+            f"the first line of stdin has more than {_LONGEST:,} characters", "pipe only the key"
+        )
+    return line.strip()

@@ -13,6 +13,7 @@ from limnos.frontends.cli.fetching import chosen_name, fetch, weights
 from limnos.frontends.cli.times import duration, size
 from limnos.frontends.cli.trying import answer_seconds
 from limnos.frontends.cli.words import Argument, Option
+from limnos.kernel.errors import UsageError
 from limnos.providers.catalogue import catalogue, entry
 
 _Name = Annotated[str, Argument(metavar="NAME", help="a name of limnos model list")]
@@ -66,6 +67,8 @@ def get(
         weights(console.environment).ready(model)
         console.done(f"{name}  is here already, hash verified", f"limnos model use {name}")
         return
+    if source is not None and source.exists() and not source.is_file():
+        raise UsageError(f"{source} cannot be read: it is no regular file", "name the model file")
     fetch(console, model, source)
     console.say(f"next: limnos model use {name}")
 

@@ -17,6 +17,8 @@ from limnos.kernel.errors import UsageError
 from limnos.kernel.events import to_record
 from limnos.store.audit import History, read_history
 
+_MOST_BYTES = 500_000_000  # of a record file: the whole of it is held in memory
+
 
 def replay(
     console: Console,
@@ -34,6 +36,9 @@ def replay(
 ) -> int:
     """Play back what happened in a session."""
     path = Path(source) if Path(source).is_file() else asyncio.run(_path(console, source))
+    if (size := path.stat().st_size) > _MOST_BYTES:
+        what = f"{source} has {size:,} bytes, and a session at most {_MOST_BYTES:,}"
+        raise UsageError(what, "name a session of limnos sessions")
     history = read_history(path)
     if not history.events:
         raise UsageError(f"{source} is no session", "limnos sessions")
