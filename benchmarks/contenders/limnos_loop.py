@@ -9,8 +9,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import httpcore2
-
 from limnos import lazy
 from limnos.agent.build import Opening, home, open_session
 from limnos.agent.models import Sources, make
@@ -19,9 +17,8 @@ from limnos.agent.settings import Settings, read_environment
 from limnos.kernel.messages import Arguments
 from limnos.kernel.tools import Output, Tool, ToolContext
 
-# loaded at first use in the product; imports are outside of what any contender is timed for (the others open
-# their client, which imports httpcore2, before their clock starts)
-LOADED = (lazy.httpx2, lazy.jsonschema_rs, httpcore2)
+# loaded at first use in the product; imports are outside of what any contender is timed for
+LOADED = (lazy.httpcore2, lazy.jsonschema_rs)
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "description": "number"}}}
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import tomllib as tomllib
     from importlib import metadata as metadata
 
+    import httpcore2 as httpcore2
     import httpx2 as httpx2
     import jsonschema_rs as jsonschema_rs
     import quicktok as quicktok
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import xllamacpp as xllamacpp
 
 _SLOW = {
+    "httpcore2": "httpcore2",
     "httpx2": "httpx2",
     "jsonschema_rs": "jsonschema_rs",
     "metadata": "importlib.metadata",

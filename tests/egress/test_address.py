@@ -1,6 +1,6 @@
 import pytest
 
-from limnos.egress.address import is_loopback, target
+from limnos.egress.address import host_header, is_loopback, split, target
 from limnos.egress.errors import BadAddressError
 
 
@@ -40,3 +40,21 @@ def test_loopback_is_decided_by_the_address_and_never_by_a_lookup(url: str, here
 def test_an_address_that_is_none_is_no_loopback() -> None:
     with pytest.raises(BadAddressError):
         is_loopback("ftp://localhost")
+
+
+@pytest.mark.parametrize(
+    ("url", "header"),
+    [
+        ("http://example.org:80/x", "example.org"),
+        ("https://example.org:8443", "example.org:8443"),
+        ("http://[::1]:8080/", "[::1]:8080"),
+        ("http://b\u00fccher.example/", "xn--bcher-kva.example"),
+    ],
+)
+def test_the_host_header_is_ascii_and_leaves_out_the_usual_port(url: str, header: str) -> None:
+    assert host_header(split(url)) == header
+
+
+def test_a_host_that_no_name_server_can_know_is_refused() -> None:
+    with pytest.raises(BadAddressError):
+        host_header(split("http://" + "\u00fc" * 64 + ".example/"))

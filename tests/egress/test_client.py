@@ -1,6 +1,7 @@
 import asyncio
 import socket
 import ssl
+from base64 import b64encode
 from contextlib import suppress
 from typing import Any
 
@@ -15,7 +16,7 @@ from limnos.egress.errors import (
     TimedOutError,
     TooLargeError,
 )
-from limnos.testing.model_server import Answer, ModelServer
+from limnos.testing.model_server import Answer, ModelServer, Recorded
 
 QUICK = Timeouts(connect_s=2, read_s=0.05, write_s=2, pool_s=2)
 SECRET = "made-up-password"
@@ -146,15 +147,32 @@ def test_a_server_without_tls_is_not_spoken_to_in_plain() -> None:
     assert SECRET.encode() not in heard
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
 def test_tls_verifies_certificate_and_name_whatever_the_environment_says(
-    scheme: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
-    context = tls_context(scheme)
+    context = tls_context()
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
-    assert bool(context.get_ca_certs()) is (scheme == "https")
+    assert context.get_ca_certs()
+
+
+def test_a_request_says_where_it_goes_and_who_asks() -> None:
+    async def run() -> Recorded:
+        async with ModelServer([Answer([b"x"])]) as server:
+            address = server.url.replace("http://", f"http://user:{SECRET}@")
+            client = Client()
+            async with client.post(f"{address}/a b?q=\u00e4", b"{}", {"X-More": "1"}) as reply:
+                await reply.read()
+            await client.close()
+            return server.requests[0]
+
+    request = asyncio.run(run())
+
+    assert request.path.endswith("/a%20b?q=%C3%A4")
+    assert request.headers["host"].startswith("127.0.0.1:")
+    assert request.headers["authorization"] == f"Basic {b64encode(f'user:{SECRET}'.encode()).decode()}"
+    assert (request.headers["x-more"], request.headers["content-length"]) == ("1", "2")
 
 
 @pytest.mark.parametrize(

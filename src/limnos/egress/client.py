@@ -6,14 +6,15 @@ decided by its URL alone.
 
 import asyncio
 import ssl
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import SplitResult, unquote
 
 from limnos import lazy
-from limnos.egress.address import split, target
+from limnos.egress.address import host_header, place_of, split, target
 from limnos.egress.errors import (
-    BadAddressError,
     BrokenError,
     ConnectFailedError,
     EgressError,
@@ -22,7 +23,7 @@ from limnos.egress.errors import (
 )
 
 if TYPE_CHECKING:
-    import httpx2
+    import httpcore2
 
 # A streamed reply spends about 300 bytes a token on its frames: 64 MB hold some 200,000 tokens.
 STREAM_BYTES = 64 * 1024 * 1024
@@ -31,6 +32,7 @@ ERROR_BYTES = 64 * 1024
 ERROR_SECONDS = 10.0
 DRAIN_SECONDS = 0.1
 CONNECTIONS = 64
+KEEPALIVE_SECONDS = 5.0
 
 
 class Timeouts(NamedTuple):
@@ -45,11 +47,11 @@ class Timeouts(NamedTuple):
 class Reply:
     """The answer to one request: status and headers now, the body as it comes."""
 
-    def __init__(self, response: "httpx2.Response", where: str) -> None:
+    def __init__(self, response: "httpcore2.Response", where: str) -> None:
         self._where = where
-        self._body = response.aiter_raw()
-        self.status = response.status_code
-        self.headers: Mapping[str, str] = response.headers
+        self._body = response.aiter_stream()
+        self.status = response.status
+        self.headers = _headers_of(response)
 
     async def chunks(self, limit: int = STREAM_BYTES) -> AsyncGenerator[bytes]:
         """The body in the network's pieces, decoded from nothing.
@@ -101,11 +103,11 @@ class Client:
 
     def __init__(self, timeouts: Timeouts | None = None) -> None:
         self._timeouts = timeouts or Timeouts()
-        self._clients: dict[str, httpx2.AsyncClient] = {}
+        self._pools: dict[str, httpcore2.AsyncConnectionPool] = {}
 
     def prepare(self, url: str) -> None:
         """Load what requests to `url` need, so that a short time limit measures the server alone."""
-        self._client(split(url).scheme)
+        self._pool(split(url).scheme)
 
     @asynccontextmanager
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[Reply]:
@@ -121,54 +123,82 @@ class Client:
 
     async def close(self) -> None:
         """Close all connections; may be called twice."""
-        clients, self._clients = self._clients, {}
-        for client in clients.values():
-            await client.aclose()
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            await pool.aclose()
 
     @asynccontextmanager
     async def _exchange(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
     ) -> AsyncGenerator[Reply]:
-        where = target(url)
-        client = self._client(split(url).scheme)
+        where, parts, limits = target(url), split(url), self._timeouts
+        request = lazy.httpcore2.Request(
+            method,
+            place_of(parts),
+            headers=_encoded(_own_headers(parts, body) | {key.lower(): headers[key] for key in headers}),
+            content=body,
+            extensions={
+                "timeout": {
+                    "connect": limits.connect_s,
+                    "read": limits.read_s,
+                    "write": limits.write_s,
+                    "pool": limits.pool_s,
+                }
+            },
+        )
         with _translated(where):
-            request = client.build_request(
-                method, url, content=body, headers={"accept-encoding": "identity", **headers}
-            )
-            async with asyncio.timeout(self._timeouts.connect_s + self._timeouts.read_s):
-                # the client's own limit is for each read: a head that drips would pass it for ever
-                response = await client.send(request, stream=True, follow_redirects=False)
+            async with asyncio.timeout(limits.connect_s + limits.read_s):
+                # the library's own limit is for each read: a head that drips would pass it for ever
+                response = await self._pool(parts.scheme).handle_async_request(request)
         try:
             yield Reply(response, where)
         finally:
             with suppress(EgressError), _translated(where):
                 await response.aclose()
 
-    def _client(self, scheme: str) -> "httpx2.AsyncClient":
-        known = self._clients.get(scheme)
+    def _pool(self, scheme: str) -> "httpcore2.AsyncConnectionPool":
+        known = self._pools.get(scheme)
         if known is None:
-            known = self._clients[scheme] = self._open(scheme)
+            known = self._pools[scheme] = lazy.httpcore2.AsyncConnectionPool(
+                ssl_context=tls_context() if scheme == "https" else None,
+                max_connections=CONNECTIONS,
+                keepalive_expiry=KEEPALIVE_SECONDS,
+            )
         return known
 
-    def _open(self, scheme: str) -> "httpx2.AsyncClient":
-        limits = self._timeouts
-        return lazy.httpx2.AsyncClient(
-            trust_env=False,
-            follow_redirects=False,
-            verify=tls_context(scheme),
-            headers={"user-agent": "limnos"},
-            limits=lazy.httpx2.Limits(max_connections=CONNECTIONS),
-            timeout=lazy.httpx2.Timeout(
-                connect=limits.connect_s, read=limits.read_s, write=limits.write_s, pool=limits.pool_s
-            ),
-        )
+
+def tls_context() -> ssl.SSLContext:
+    """A context that verifies against the system's authorities; reading them takes 60 ms."""
+    return lazy.httpx2.create_ssl_context(trust_env=False)
 
 
-def tls_context(scheme: str) -> ssl.SSLContext:
-    """A context that verifies. The one for http is never used, so it reads no authorities (60 ms)."""
-    if scheme == "https":
-        return lazy.httpx2.create_ssl_context(trust_env=False)
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+def _own_headers(parts: SplitResult, body: bytes | None) -> dict[str, str]:
+    """What every request says; a user and password in the URL become a header."""
+    headers = {
+        "host": host_header(parts),
+        "accept": "*/*",
+        "accept-encoding": "identity",
+        "user-agent": "limnos",
+    }
+    if body is not None:
+        headers["content-length"] = str(len(body))
+    if parts.username or parts.password:
+        pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+        headers["authorization"] = "Basic " + b64encode(pair.encode()).decode()
+    return headers
+
+
+def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def _headers_of(response: "httpcore2.Response") -> dict[str, str]:
+    """Names in lower case; the values of a repeated one are joined by commas."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in response.headers:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
 @contextmanager
@@ -176,17 +206,15 @@ def _translated(where: str) -> Generator[None]:
     """Turn the HTTP client's exceptions into ours. Their texts may hold a URL, so only their kind is told."""
     try:
         yield
-    except lazy.httpx2.ConnectTimeout:
+    except lazy.httpcore2.ConnectTimeout:
         raise TimedOutError(where, "no connection in time", "check that the server runs") from None
-    except (lazy.httpx2.TimeoutException, TimeoutError):
+    except (lazy.httpcore2.TimeoutException, TimeoutError):
         raise TimedOutError(where, "no answer in time", "raise the provider's timeout_s") from None
-    except lazy.httpx2.ConnectError as error:
+    except lazy.httpcore2.ConnectError as error:
         raise ConnectFailedError(
             where, _connect_reason(error), "start the server or correct the address"
         ) from None
-    except (lazy.httpx2.UnsupportedProtocol, lazy.httpx2.InvalidURL):
-        raise BadAddressError(where, "is no usable URL", "write http://host:port/path") from None
-    except (lazy.httpx2.HTTPError, lazy.httpx2.StreamError) as error:
+    except (lazy.httpcore2.NetworkError, lazy.httpcore2.ProtocolError) as error:
         raise BrokenError(where, f"the connection broke ({type(error).__name__})", "try again") from None
 
 
