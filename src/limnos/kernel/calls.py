@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -9,8 +10,9 @@ from typing import NamedTuple
 
 from limnos.kernel.approvals import Allowed, Gate, Proposal, Refused, approval_hash
 from limnos.kernel.cancel import Cancel, Cancelled
-from limnos.kernel.events import CallFinished, CallProgress, CallProposed, CallStarted, StageNote
+from limnos.kernel.events import CallFinished, CallProposed, CallStarted, StageNote
 from limnos.kernel.messages import Outcome, Text, ToolCall, ToolError, ToolResult
+from limnos.kernel.progress import Progress
 from limnos.kernel.registry import Catalogue, Registry
 from limnos.kernel.repeats import Repeats
 from limnos.kernel.seams import Blobs, Folder, Invalid, Principal, Valid, Validator
@@ -217,14 +219,11 @@ class Calls:
 
     async def _perform(self, ready: _Ready, cancel: Cancel) -> tuple[Outcome, Output]:
         tool, call = ready.tool, ready.call
-
-        def report(text: str, fraction: float | None = None) -> None:
-            self._stream.emit(CallProgress(call=call.id, text=text, fraction=fraction))
-
-        context = ToolContext(call.id, self._tools.folder.path, report)
         try:
-            async with asyncio.timeout(tool.timeout_s):
-                output = await cancel.guard(_run(tool, ready.allowed, context))
+            with closing(Progress(call.id, self._stream)) as report:
+                context = ToolContext(call.id, self._tools.folder.path, report)
+                async with asyncio.timeout(tool.timeout_s):
+                    output = await cancel.guard(_run(tool, ready.allowed, context))
         except Cancelled:
             return "cancelled", Output("", error=CANCELLED)
         except TimeoutError:

@@ -198,7 +198,11 @@ class CallStarted(Event):
 
 
 class CallProgress(Event):
-    """What a running call printed or how far it is. Not persisted. `fraction` is 0 to 1 where known."""
+    """What a running call printed or how far it is. Not persisted. `fraction` is 0 to 1 where known.
+
+    At most ten a second for a call; `text` is the newest of what it printed since the last one, at most
+    4,000 characters. The result has the rest.
+    """
 
     type: ClassVar[str] = "call_progress"
     persisted: ClassVar[bool] = False
