@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from limnos.agent.settings import KEYS, Key, load, parse_value
 from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.words import Option
 from limnos.kernel.errors import SettingsError
-from limnos.service.client import Kernel
+from limnos.service.client import Kernel, Open
 from limnos.service.local import local_kernel
 
 _CLOSE_SECONDS = 10.0
@@ -24,10 +25,13 @@ _FLAGS = {
 class Flags(NamedTuple):
     """Settings that were given on the command line; None leaves them to the other layers."""
 
-    mode: str | None = None
-    model: str | None = None
-    steps: int | None = None
-    max_cost: str | None = None
+    mode: Annotated[
+        str | None,
+        Option("--mode", metavar="MODE", help="ask (default), auto, yolo; see limnos help modes"),
+    ] = None
+    model: Annotated[str | None, Option("--model", metavar="NAME", help="for this run only")] = None
+    steps: Annotated[int | None, Option("--steps", metavar="N", help="at most N steps (25)")] = None
+    max_cost: Annotated[str | None, Option("--max-cost", metavar="X", help="stop at this cost (none)")] = None
 
     def settings(self) -> Mapping[str, str]:
         """As settings keys and texts. Raises SettingsError that names the flag of a wrong value."""
@@ -39,6 +43,32 @@ class Flags(NamedTuple):
 
 
 NO_FLAGS = Flags()
+
+
+class Consent(NamedTuple):
+    """What the person agreed to on the command line, before it is asked."""
+
+    trust: Annotated[bool, Option("--trust", help="trust this folder, for this run")] = False
+    yes: Annotated[bool, Option("--yes", help="yes to fetching the model when it is missing")] = False
+
+
+NO_CONSENT = Consent()
+
+
+def opening(
+    console: Console, flags: Flags, consent: Consent = NO_CONSENT, session: str | None = None
+) -> Open:
+    """How to open `session`, or a new one in this folder."""
+    return Open(
+        session=session,
+        cwd=None if session else console.folder,
+        mode=flags.mode,
+        model=flags.model,
+        steps=flags.steps,
+        max_cost=flags.max_cost,
+        trust=consent.trust,
+        attended=console.terminal.can_ask,
+    )
 
 
 def _check(key: Key, text: str) -> None:

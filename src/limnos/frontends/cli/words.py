@@ -2,6 +2,7 @@
 
 A command is a function. Its first parameter is the console; the others are declared as
 `Annotated[type, Argument(...)]` or `Annotated[type, Option(...)]`: parser, help and errors come from that.
+Options that several commands share are the fields of a NamedTuple, which is then the type of one parameter.
 """
 
 import argparse
@@ -44,16 +45,27 @@ _KINDS = {int: "a whole number", float: "a number"}
 
 
 def parameters(function: Callable[..., Any]) -> list[Parameter]:
-    """What `function` takes beside the console."""
+    """What `function` takes beside the console, in order; the fields of a group stand in its place."""
     hints = get_type_hints(function, include_extras=True)
     found: list[Parameter] = []
     for name, given in inspect.signature(function).parameters.items():
+        if _is_group(hints.get(name)):
+            found += parameters(hints[name])
+            continue
         mark = next((one for one in get_args(hints.get(name)) if isinstance(one, Argument | Option)), None)
         if mark is not None:
             kind, many = _kind(get_args(hints[name])[0])
             required = given.default is inspect.Parameter.empty
             found.append(Parameter(name, mark, kind, many, required, None if required else given.default))
     return found
+
+
+def _groups(function: Callable[..., Any]) -> dict[str, Any]:
+    return {name: hint for name, hint in get_type_hints(function).items() if _is_group(hint)}
+
+
+def _is_group(hint: Any) -> bool:
+    return isinstance(hint, type) and hasattr(hint, "_fields")
 
 
 def _kind(hint: Any) -> tuple[type, bool]:
@@ -79,7 +91,10 @@ def read(function: Callable[..., Any], words: Sequence[str], program: str) -> di
     given, extra = parser.parse_known_intermixed_args(list(words))
     if extra:
         raise _unknown(extra[0], known, program)
-    return dict(vars(given))
+    values = dict(vars(given))
+    for name, group in _groups(function).items():
+        values[name] = group(*(values.pop(field) for field in group._fields))
+    return values
 
 
 def _declare(parser: argparse.ArgumentParser, parameter: Parameter) -> None:

@@ -4,9 +4,8 @@ from typing import Annotated
 
 from limnos.frontends.cli.chatting import chat_with
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.starting import Flags
+from limnos.frontends.cli.starting import Flags, opening
 from limnos.frontends.cli.words import Argument, Option
-from limnos.service.client import Open
 
 
 def open_session(
@@ -16,8 +15,8 @@ def open_session(
     model: Annotated[str | None, Option("--model", metavar="NAME", help="for this chat only")] = None,
 ) -> int:
     """Go on with a session."""
-    how = Open(session=session, model=model, attended=console.terminal.can_ask)
-    return chat_with(console, Flags(model=model), how, fork=fork)
+    flags = Flags(model=model)
+    return chat_with(console, flags, opening(console, flags, session=session), fork=fork)
 
 
 FUNCTIONS = {"": open_session}

@@ -8,7 +8,7 @@ from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.fetching import ensure
 from limnos.frontends.cli.oneshot import OneShot
 from limnos.frontends.cli.piped import piped_text
-from limnos.frontends.cli.starting import Flags, kernel
+from limnos.frontends.cli.starting import NO_CONSENT, NO_FLAGS, Consent, Flags, kernel, opening
 from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import LimnosError, UsageError
 from limnos.kernel.events import TurnFinished, TurnReason, to_record
@@ -24,35 +24,16 @@ def run(
     as_json: Annotated[
         bool, Option("--json", help="every event, one a line; the last is turn_finished")
     ] = False,
-    mode: Annotated[
-        str | None,
-        Option("--mode", metavar="MODE", help="ask (default), auto, yolo; see limnos help modes"),
-    ] = None,
-    model: Annotated[str | None, Option("--model", metavar="NAME", help="for this run only")] = None,
-    steps: Annotated[int | None, Option("--steps", metavar="N", help="at most N steps (25)")] = None,
-    max_cost: Annotated[
-        str | None, Option("--max-cost", metavar="X", help="stop at this cost (none)")
-    ] = None,
+    flags: Flags = NO_FLAGS,
     session: Annotated[str | None, Option("--continue", metavar="ID", help="go on with a session")] = None,
-    trust: Annotated[bool, Option("--trust", help="trust this folder, for this run")] = False,
-    yes: Annotated[bool, Option("--yes", help="yes to fetching the model when it is missing")] = False,
+    consent: Consent = NO_CONSENT,
 ) -> int:
     """One task, one answer, then it ends."""
-    flags = Flags(mode, model, steps, max_cost)
     try:
         text = _task(console, task or [], session)
         settings = load(console.environment, flags.settings())
-        ensure(console, settings, yes=yes)
-        how = Open(
-            session=session,
-            cwd=None if session else console.folder,
-            mode=mode,
-            model=model,
-            steps=steps,
-            max_cost=max_cost,
-            trust=trust,
-            attended=console.terminal.can_ask,
-        )
+        ensure(console, settings, yes=consent.yes)
+        how = opening(console, flags, consent, session)
         return asyncio.run(_run(console, flags, how, text, as_json))
     except LimnosError as error:
         if as_json:
