@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limnos.kernel.messages import Message, Text, ToolCall, ToolResult, tool_message, user
-from limnos.kernel.pairing import check_pairing
+from limnos.kernel.pairing import GrowingCheck, check_pairing
 
 IDS = st.sampled_from(["a", "b", "c", ""])
 HEADS = st.lists(IDS, max_size=3).map(
@@ -29,6 +29,15 @@ def test_whatever_comes_in_calls_and_results_come_out_paired(messages: list[Mess
         following = repaired[position + 1 : position + 1 + len(message.calls)]
         assert [one.result.call_id for one in following if one.result] == [call.id for call in message.calls]
         position += 1 + len(message.calls)
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), MESSAGES), min_size=1, max_size=5))
+def test_a_growing_list_is_judged_as_if_it_came_whole(changes: list[tuple[int, list[Message]]]) -> None:
+    grown = GrowingCheck()
+    messages: tuple[Message, ...] = ()
+    for kept, more in changes:
+        messages = (*messages[:kept], *more)
+        assert grown(messages) == check_pairing(messages)
 
 
 @given(MESSAGES)

@@ -49,6 +49,7 @@ class Window:
         self._boundary = 0
         self._counted = 0
         self._tail_tokens = 0
+        self._last_tokens = 0
         self._marker = Marker()
         self._question: Said | None = None
         self._limit: int | None = None
@@ -123,12 +124,13 @@ class Window:
     def _count_new(self, conversation: Conversation) -> None:
         """Add what came since the last render; the last unit may have grown or been replaced."""
         units = conversation.units
-        start = max(self._boundary, min(self._counted, len(units)) - 1)
-        if start < self._counted:
-            self._tail_tokens = sum(unit.tokens or 0 for unit in units[self._boundary : start])
-        for unit in units[start:]:
+        if self._counted > self._boundary:
+            self._counted -= 1
+            self._tail_tokens -= self._last_tokens
+        for unit in units[self._counted :]:
             unit.tokens = sum(self._message_tokens(message) for message in rendered(unit))
             self._tail_tokens += unit.tokens
+            self._last_tokens = unit.tokens
         self._counted = len(units)
 
     def _message_tokens(self, message: Message) -> int:

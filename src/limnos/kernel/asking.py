@@ -7,7 +7,6 @@ from limnos.kernel.errors import ContextOverflowError, DeniedError, ModelError
 from limnos.kernel.events import ContextChanged, Warned
 from limnos.kernel.messages import Message
 from limnos.kernel.model import Request
-from limnos.kernel.pairing import check_pairing
 from limnos.kernel.reply import Reply, collect
 from limnos.kernel.review import GUARDED, finish_step, note_stage, record_usage
 from limnos.kernel.seams import Rendered
@@ -39,7 +38,7 @@ async def ask(parts: Parts, turn: Turn) -> Reply | str:
         if verdict.answer is not None:
             return verdict.answer
         assert isinstance(verdict.payload, ContextPayload)
-        request = Request(_paired(parts, verdict.payload.messages), rendered.tools, parts.reply_tokens)
+        request = Request(_paired(parts, turn, verdict.payload.messages), rendered.tools, parts.reply_tokens)
         turn.reply = reply = Reply(parts.model.name)
         try:
             async with asyncio.timeout(turn.meter.seconds_left):
@@ -74,8 +73,8 @@ async def retry(parts: Parts, turn: Turn, reply: Reply) -> None:
     await turn.cancel.guard(parts.stream.clock.sleep(RETRY_SECONDS))
 
 
-def _paired(parts: Parts, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    pairing = check_pairing(messages)
+def _paired(parts: Parts, turn: Turn, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    pairing = turn.paired(messages)
     if not pairing.valid:
         counts = f"{pairing.dropped} dropped, {pairing.synthesised} made, {pairing.moved} moved"
         parts.stream.emit(Warned(code="pairing_repaired", text=f"results without order: {counts}"))

@@ -348,8 +348,7 @@ def to_record(event: Event) -> dict[str, Any]:
     for name in Event.fields:
         record[name] = values[name]
     record["type"] = event.type
-    record.update((name, value) for name, value in values.items() if name not in record)
-    return record
+    return record | values
 
 
 def from_record(record: Mapping[str, Any]) -> Event | None:

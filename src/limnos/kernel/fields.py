@@ -59,8 +59,12 @@ class Fields:
                 raise TypeError(f"{cls.type}.{name} is {str(value)[:60]!r}")
 
     def changed(self, **given: Any) -> Self:
-        """A copy with these fields."""
-        return type(self)(**(self.__dict__ | given))
+        """A copy with these fields. Raises TypeError for one that it does not have."""
+        if not given.keys() <= self.fields.keys():
+            raise TypeError(f"{self.type}: unknown: {', '.join(given.keys() - self.fields.keys())}")
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__, **given)
+        return copy
 
 
 @cache

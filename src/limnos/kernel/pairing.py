@@ -45,7 +45,7 @@ class _Slot:
 
 def check_pairing(messages: Sequence[Message]) -> Pairing:
     """Return `messages` repaired; the same messages when nothing is wrong."""
-    if _is_paired(messages):
+    if _goes_on(messages, set()):
         return Pairing(tuple(messages))
     slots = _match(messages)
     used = {slot.found for slot in slots if slot.found is not None}
@@ -61,9 +61,27 @@ def check_pairing(messages: Sequence[Message]) -> Pairing:
     )
 
 
-def _is_paired(messages: Sequence[Message]) -> bool:
-    """The usual case in one pass: every call is followed by its result, and all ids differ."""
-    seen: set[str] = set()
+class GrowingCheck:
+    """`check_pairing` for a list that grows: its beginning, once found right, is not looked at again."""
+
+    def __init__(self) -> None:
+        self._right: tuple[Message, ...] = ()
+        self._ids: set[str] = set()
+
+    def __call__(self, messages: tuple[Message, ...]) -> Pairing:
+        """Return `messages` repaired; the same messages when nothing is wrong."""
+        known = len(self._right)
+        if messages[:known] != self._right:
+            known, self._ids = 0, set()
+        if _goes_on(messages[known:], self._ids):
+            self._right = messages
+            return Pairing(messages)
+        self._right, self._ids = (), set()
+        return check_pairing(messages)
+
+
+def _goes_on(messages: Sequence[Message], seen: set[str]) -> bool:
+    """The usual case in one pass: every call is followed by its result, and its id is not in `seen` yet."""
     waiting: list[str] = []
     for message in messages:
         if message.result is not None:

@@ -9,6 +9,7 @@ from limnos.kernel.errors import DeniedError, LimitError, LimnosError
 from limnos.kernel.events import EXIT_CODES, InputInjected, StepFinished, TurnFinished, TurnReason
 from limnos.kernel.limits import Meter
 from limnos.kernel.model import Model
+from limnos.kernel.pairing import GrowingCheck
 from limnos.kernel.repeats import Repeats
 from limnos.kernel.reply import Reply
 from limnos.kernel.seams import ContextEngine, Ids, Principal
@@ -42,6 +43,7 @@ class Turn:
     reply: Reply | None = None
     broken: int = 0
     recoveries: int = 0
+    paired: GrowingCheck = field(default_factory=GrowingCheck)
     window_share: float = 0.0
     last_chance: bool = False
     warned: bool = False

@@ -20,49 +20,47 @@ class Body(NamedTuple):
     rough_tokens: int
 
 
-class _Encoded(NamedTuple):
-    message: Message
-    data: bytes
-    text_bytes: int
-
-
 class BodyWriter:
     """Writes the bodies of one route. The messages with which the last request began are kept encoded."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._messages: list[_Encoded] = []
+        self._messages: tuple[Message, ...] = ()
+        self._encoded: list[bytes] = []
+        self._said: list[int] = []
         self._tools: tuple[tuple[ToolSpec, ...], bytes] = ((), b"")
 
     def write(self, fields: Mapping[str, Any], request: Request) -> Body:
         """The JSON of a request: tools and messages first, so that equal beginnings are equal bytes."""
-        messages = self._encoded(request.messages)
-        parts = [b'"messages":[' + b",".join([one.data for one in messages]) + b"]"]
+        self._encode(request.messages)
+        parts = [b'"messages":[' + b",".join(self._encoded) + b"]"]
         if request.tools:
             parts.insert(0, b'"tools":' + self._encoded_tools(request.tools))
         rest = _json(dict(fields))[1:-1]
         data = b"{" + b",".join([*parts, rest] if rest else parts) + b"}"
-        return Body(data, int(sum([one.text_bytes for one in messages]) / _BYTES_PER_TOKEN))
+        return Body(data, int(sum(self._said) / _BYTES_PER_TOKEN))
 
-    def _encoded(self, messages: tuple[Message, ...]) -> list[_Encoded]:
-        """Each message encoded; what is the same at the same place as last time is not touched."""
-        same = 0
-        for known, message in zip(self._messages, messages, strict=False):
-            if known.message is not message and known.message != message:
-                break
-            same += 1
-        self._messages[same:] = [self._encode(message) for message in messages[same:]]
-        return self._messages
-
-    def _encode(self, message: Message) -> _Encoded:
-        parts = message.result.parts if message.result else message.parts
-        said = len(text_of(parts).encode("utf-8", "replace")) + sum(len(call.raw) for call in message.calls)
-        return _Encoded(message, _json(encode_messages((message,), self._dialect)[0]), said)
+    def _encode(self, messages: tuple[Message, ...]) -> None:
+        """Bring what is kept to `messages`; what is the same at the same place is not touched."""
+        same = len(self._messages)
+        if messages[:same] != self._messages:
+            pairs = zip(self._messages, messages, strict=False)
+            same = next((place for place, (old, new) in enumerate(pairs) if old != new), len(messages))
+        fresh = messages[same:]
+        encoded = [_json(encode_messages((message,), self._dialect)[0]) for message in fresh]
+        self._messages = messages
+        self._encoded[same:] = encoded
+        self._said[same:] = [_said_bytes(message) for message in fresh]
 
     def _encoded_tools(self, tools: tuple[ToolSpec, ...]) -> bytes:
         if self._tools[0] != tools:
             self._tools = (tools, _json(encode_tools(tools)))
         return self._tools[1]
+
+
+def _said_bytes(message: Message) -> int:
+    parts = message.result.parts if message.result else message.parts
+    return len(text_of(parts).encode("utf-8", "replace")) + sum(len(call.raw) for call in message.calls)
 
 
 def _json(value: Any) -> bytes:
