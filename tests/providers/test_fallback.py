@@ -12,7 +12,7 @@ from limnos.kernel.errors import (
     ModelRequestError,
     ModelUnavailableError,
 )
-from limnos.kernel.model import Delta, Finish, Request, TextDelta
+from limnos.kernel.model import Delta, Finish, Notice, Request, TextDelta
 from limnos.providers.fallback import Fallback
 from limnos.testing.model_server import ModelServer, error_answer, text_answer
 
@@ -46,6 +46,22 @@ class Told:
 
 OK = [TextDelta("ok"), Finish("stop")]
 DOWN = ModelUnavailableError("a is down", "start a")
+
+
+class Announced(Told):
+    """A model that says something to the person before it fails."""
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        yield Notice("model_busy", "waiting 20 s: a is busy")
+        async for delta in super().stream(request):
+            yield delta
+
+
+def test_a_notice_does_not_begin_a_reply() -> None:
+    heard = asyncio.run(hear(Fallback([Announced("a/1", DOWN), Told("b/2", OK)])))
+    assert heard.deltas == [Notice("model_busy", "waiting 20 s: a is busy"), *OK]
+    heard = asyncio.run(hear(Fallback([Announced("a/1", [Finish("error")]), Told("b/2", OK)])))
+    assert heard.text == "ok"
 
 
 def said(chain: Fallback) -> str:

@@ -15,9 +15,10 @@ from limnos.kernel.errors import (
     ModelUnavailableError,
 )
 from limnos.kernel.messages import Message, Reasoning, Text, user
-from limnos.kernel.model import Request, Usage
-from limnos.providers.openai_compatible import OpenAICompatible
-from limnos.providers.routes import Secret
+from limnos.kernel.model import Notice, Request, Usage
+from limnos.providers.openai_compatible import OpenAICompatible, Surroundings
+from limnos.providers.rate import Bucket
+from limnos.providers.routes import Route, Secret
 from limnos.testing.model_server import (
     JSON,
     Answer,
@@ -174,6 +175,38 @@ def test_a_busy_server_is_asked_again_when_it_says(status: int, header: str, wai
     heard, _ = talk(error_answer(status, "busy", retry_after=header), text_answer("ok"), clock=clock)
     assert heard.text == "ok"
     assert clock.waits == ([] if wait is None else [wait])
+
+
+def test_a_person_is_told_what_is_waited_for_how_long_and_why() -> None:
+    heard, _ = talk(error_answer(429, "slow down", retry_after="20"), text_answer("ok"), clock=StillClock())
+    notices = [delta for delta in heard.deltas if isinstance(delta, Notice)]
+    assert heard.deltas[0] is notices[0]
+    assert [(notice.code, notice.text) for notice in notices] == [
+        ("model_busy", "waiting 20 s: test/m answered 429: slow down")
+    ]
+    assert notices[0].fix
+
+
+def test_who_shares_the_key_is_told_of_the_pause_too() -> None:
+    async def story() -> Heard:
+        clock = StillClock()
+        bucket = Bucket(clock)
+        bucket.pause(30)
+        async with ModelServer([text_answer("ok")]) as server:
+            model = OpenAICompatible(Route("test", server.url, "m"), Surroundings(clock, bucket))
+            heard = await hear(model)
+            await model.close()
+        return heard
+
+    heard = asyncio.run(story())
+    (notice,) = [delta for delta in heard.deltas if isinstance(delta, Notice)]
+    assert notice.text == "waiting 30 s: the server of test asked for a pause"
+    assert heard.text == "ok"
+
+
+def test_a_wait_that_is_over_at_once_is_not_told() -> None:
+    heard, _ = talk(error_answer(429, "busy", retry_after="1"), text_answer("ok"), clock=StillClock())
+    assert not [delta for delta in heard.deltas if isinstance(delta, Notice)]
 
 
 def test_without_a_word_from_the_server_each_wait_is_twice_the_one_before() -> None:

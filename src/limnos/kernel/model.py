@@ -52,6 +52,14 @@ class CallDelta(NamedTuple):
     fragment: str
 
 
+class Notice(NamedTuple):
+    """A word to the person before the reply begins, such as why nothing comes yet; it does not begin it."""
+
+    code: str
+    text: str
+    fix: str = ""
+
+
 class Usage(NamedTuple):
     """Tokens of one request as the provider counted them.
 
@@ -82,15 +90,15 @@ class Finish(NamedTuple):
         return bool(self.calls) and self.reason in ("stop", "tool_calls", "content_filter")
 
 
-Delta: TypeAlias = TextDelta | ReasoningDelta | CallDelta | Usage | Finish
+Delta: TypeAlias = TextDelta | ReasoningDelta | CallDelta | Notice | Usage | Finish
 
 
 class Model(Protocol):
     """A language model.
 
     `stream` yields deltas and ends with exactly one `Finish`. It raises only `errors.ModelError`
-    subclasses, and only before the first delta was yielded; later faults end in a `Finish` with reason
-    `error` or `incomplete`. It must stop its work when the iterator is closed.
+    subclasses, and only before the first delta that is no `Notice` was yielded; later faults end in a
+    `Finish` with reason `error` or `incomplete`. It must stop its work when the iterator is closed.
     """
 
     @property

@@ -6,12 +6,14 @@ from typing import Any
 
 from limnos.kernel.events import ReasoningDelta as ReasoningEvent
 from limnos.kernel.events import TextDelta as TextEvent
+from limnos.kernel.events import Warned
 from limnos.kernel.messages import ToolCall
 from limnos.kernel.model import (
     CallDelta,
     Delta,
     Finish,
     Model,
+    Notice,
     ReasoningDelta,
     Request,
     TextDelta,
@@ -57,6 +59,8 @@ def _take(delta: Delta, stream: EventStream, reply: Reply) -> None:
             _think(reply, text, signature)
             if text:
                 stream.emit(ReasoningEvent(text=text))
+        case Notice():
+            stream.emit(Warned(code=delta.code, text=delta.text, fix=delta.fix))
         case Usage():
             reply.usage = delta
         case Finish():

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 
 from limnos.kernel.errors import ModelError, ModelRefusedError, ModelUnavailableError
-from limnos.kernel.model import Delta, Finish, Model, Request
+from limnos.kernel.model import Delta, Finish, Model, Notice, Request
 
 
 class Fallback:
@@ -52,7 +52,8 @@ class Fallback:
             started = False
             async with aclosing(self._begun(place, request, failures)) as deltas:
                 async for delta in deltas:
-                    self._current, started = model, True
+                    if not isinstance(delta, Notice):
+                        self._current, started = model, True
                     yield delta
             if started:
                 return
@@ -70,7 +71,7 @@ class Fallback:
                     if first and isinstance(delta, Finish) and delta.reason == "error":
                         failures.append(_only_an_error(self._models[place], delta))
                         return
-                    first = False
+                    first = first and isinstance(delta, Notice)
                     yield delta
         except ModelRefusedError as error:
             self._refused[place] = error

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from limnos.egress.client import Client, Reply, Timeouts
 from limnos.egress.errors import BrokenError, EgressError
 from limnos.kernel.errors import ModelBusyError, ModelUnavailableError
-from limnos.kernel.model import Delta, Request, Usage
+from limnos.kernel.model import Delta, Notice, Request, Usage
 from limnos.kernel.seams import Clock
 from limnos.providers.assemble import ReplyAssembler
 from limnos.providers.body import ReplyBody
@@ -30,6 +30,7 @@ _NEWER_LIMIT = "max_completion_tokens"
 # A local server that was started just now: large models take minutes to load from a slow disk.
 _LONGEST_LOAD_S = 120.0
 _LOAD_POLL_S = 1.0
+_UNTOLD_S = 2.0  # a shorter wait is over before anybody has read of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class _Attempts:
     answered: bool = False
     other_header: bool = False
     loading_s: float = 0.0
+    busy: ModelBusyError | None = None
 
 
 class OpenAICompatible:
@@ -99,6 +101,8 @@ class OpenAICompatible:
         """
         attempts = _Attempts()
         while not attempts.answered:
+            if (wait := self._bucket.closed_s) >= _UNTOLD_S:
+                yield self._waits(wait, attempts.busy)
             await self._bucket.take()
             try:
                 async with aclosing(self._attempt(request, attempts)) as deltas:
@@ -177,11 +181,18 @@ class OpenAICompatible:
             if wait is not None:
                 attempts.tried += 1
                 attempts.waited_s += wait
+                attempts.busy = error
                 self._bucket.pause(wait)
                 return
             tries = f" (tried {attempts.tried} times)" if attempts.tried > 1 else ""
             raise ModelBusyError(error.what + tries, error.fix, asked)
         raise error
+
+    def _waits(self, seconds: float, busy: ModelBusyError | None) -> Notice:
+        """What a person reads during a pause; another user of the key may have been told to make it."""
+        why = busy.what if busy else f"the server of {self.route.name} asked for a pause"
+        fix = busy.fix if busy else "wait, or set `fallback` to another provider"
+        return Notice("model_busy", f"waiting {seconds:.0f} s: {why}", fix)
 
     def _refused_field(self, status: int, body: bytes) -> str | None:
         """The field of our request that an error names and that can be left out or renamed."""

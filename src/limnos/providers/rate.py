@@ -14,10 +14,15 @@ class Bucket:
         self._closed_until = clock.monotonic()
         self._turn = asyncio.Lock()
 
+    @property
+    def closed_s(self) -> float:
+        """Seconds until requests go out again; 0 when they do."""
+        return max(self._closed_until - self._clock.monotonic(), 0.0)
+
     async def take(self) -> None:
         """Wait until a request may go out."""
         async with self._turn:
-            while (wait := self._closed_until - self._clock.monotonic()) > 0:
+            while (wait := self.closed_s) > 0:
                 await self._clock.sleep(wait)
 
     def pause(self, seconds: float) -> None:
