@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from limnos.frontends.cli.table import COMMANDS
+from limnos.providers.catalogue import entry
+from limnos.providers.weights import Weights
 from tests.frontends.cli.support import environment, limnos, script, work_folder
 
 SAYS_HELLO = {"text": "Hello **there**.\n\n- one"}
@@ -232,6 +234,19 @@ def test_nothing_is_fetched_without_a_yes(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert "limnos model get qwen2.5-coder-1.5b" in done.stderr.strip().split("\n")[-1]
         assert not (tmp_path / "cache").exists()
+
+
+def test_without_a_moving_row_a_person_is_told_that_the_model_is_loaded(tmp_path: Path) -> None:
+    model = entry("smollm2-135m")
+    file = Weights(tmp_path / "cache", {}).file(model)
+    for arguments, told in ((["run", "hi"], 1), (["run", "hi", "--json"], 0)):
+        file.parent.mkdir(parents=True)
+        with file.open("wb") as sparse:
+            sparse.truncate(model.size)
+        done = limnos(tmp_path, *arguments, "--model", model.name, XDG_CACHE_HOME=str(tmp_path / "cache"))
+        said, what = done.stderr.splitlines()[:told], done.stderr.splitlines()[told]
+        assert said == ["loading smollm2-135m, 512 MB of memory"][:told]
+        assert what.startswith("error: "), "the file is not the pinned one"
 
 
 def test_a_limit_is_exit_3_with_the_command_that_goes_on(tmp_path: Path) -> None:

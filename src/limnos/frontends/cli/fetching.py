@@ -34,9 +34,14 @@ def chosen_name(settings: Settings) -> str:
     return (settings.model or default_name(settings)).removeprefix("embedded/")
 
 
+def embedded(settings: Settings) -> Entry | None:
+    """The embedded model that these settings mean; None when they mean another."""
+    return catalogue().get(chosen_name(settings))
+
+
 def missing(environment: Environment, settings: Settings) -> Entry | None:
     """The embedded model that these settings need and that is not on this machine."""
-    found = catalogue().get(chosen_name(settings))
+    found = embedded(settings)
     return found if found is not None and not weights(environment).has(found) else None
 
 

@@ -3,12 +3,13 @@
 import asyncio
 from typing import Annotated
 
-from limnos.agent.settings import load
+from limnos.agent.settings import Settings, load
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.fetching import ensure
+from limnos.frontends.cli.fetching import embedded, ensure
 from limnos.frontends.cli.oneshot import OneShot
 from limnos.frontends.cli.piped import piped_text
 from limnos.frontends.cli.starting import NO_CONSENT, NO_FLAGS, Consent, Flags, kernel, opening
+from limnos.frontends.cli.times import memory
 from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import LimnosError, UsageError
 from limnos.kernel.events import TurnFinished, TurnReason, to_record
@@ -33,6 +34,8 @@ def run(
         text = _task(console, task or [], session)
         settings = load(console.environment, flags.settings())
         ensure(console, settings, yes=consent.yes)
+        if not as_json:
+            _say_loading(console, settings)
         how = opening(console, flags, consent, session)
         return asyncio.run(_run(console, flags, how, text, as_json))
     except LimnosError as error:
@@ -45,6 +48,13 @@ async def _run(console: Console, flags: Flags, how: Open, text: str | None, as_j
     async with kernel(console, flags) as running:
         session = await running.open(how)
         return await OneShot(console, session, as_json, flags).run(text)
+
+
+def _say_loading(console: Console, settings: Settings) -> None:
+    """One line for the seconds before the first word, where no row moves meanwhile."""
+    model, terminal = embedded(settings), console.terminal
+    if model is not None and not (terminal.redraws and terminal.stdout):
+        console.say(f"loading {model.name}, {memory(model.memory)} of memory")
 
 
 def _task(console: Console, words: list[str], session: str | None) -> str | None:
