@@ -8,7 +8,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import difflib as difflib
     import tomllib as tomllib
+    import zoneinfo as zoneinfo
     from importlib import metadata as metadata
 
     import httpcore2 as httpcore2
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     import xllamacpp as xllamacpp
 
 _SLOW = {
+    "difflib": "difflib",
     "httpcore2": "httpcore2",
     "httpx2": "httpx2",
     "jsonschema_rs": "jsonschema_rs",
@@ -31,6 +34,7 @@ _SLOW = {
     "tomllib": "tomllib",
     "wcwidth": "wcwidth",
     "xllamacpp": "xllamacpp",
+    "zoneinfo": "zoneinfo",
 }
 
 

@@ -1,6 +1,6 @@
 """The system prompt: who limnos is, where it runs, the rules of its tools. Short, stable in a session."""
 
-import platform
+import os
 import shutil
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -33,7 +33,8 @@ class HostFacts(NamedTuple):
 def host_facts(cwd: str, path: str) -> HostFacts:
     """Look once at the machine; `path` is the PATH that commands get."""
     missing = tuple(name for name in USEFUL if shutil.which(name, path=path) is None)
-    return HostFacts(f"{platform.system()} {platform.machine()}", "bash", cwd, missing)
+    host = os.uname()
+    return HostFacts(f"{host.sysname} {host.machine}", "bash", cwd, missing)
 
 
 def system_prompt(facts: HostFacts, closed: Sequence[str] = ()) -> str:

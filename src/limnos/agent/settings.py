@@ -7,11 +7,9 @@ A value comes from the first layer that has it: flags, environment, the trusted 
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from difflib import get_close_matches
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from limnos import lazy
 from limnos.agent.money import money
@@ -157,8 +155,8 @@ class Environment(NamedTuple):
 def is_zone(name: str) -> bool:
     """Whether `name` is an IANA time zone that this machine knows."""
     try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+        lazy.zoneinfo.ZoneInfo(name)
+    except (lazy.zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         return False
     return True
 
@@ -236,7 +234,7 @@ def known_key(name: str) -> Key:
 
 def _near(name: str) -> list[str]:
     last = name.rsplit(".", maxsplit=1)[-1]
-    return [key for key in KEYS if last in key] or get_close_matches(name, KEYS) or sorted(KEYS)
+    return [key for key in KEYS if last in key] or lazy.difflib.get_close_matches(name, KEYS) or sorted(KEYS)
 
 
 def parse_value(key: Key, text: str, where: str) -> Value:

@@ -1,7 +1,8 @@
 """What a change of a file looks like: a unified diff whose cost is bounded."""
 
-import difflib
 from itertools import takewhile
+
+from limnos import lazy
 
 CONTEXT = 3
 # More than this is shown as its beginning, its end, and how much stands between.
@@ -26,7 +27,9 @@ def unified(path: str, before: bytes, after: bytes) -> str:
     if middle <= MAX_COMPARED:
         # what is the same at both ends is left to three lines: it takes no part in the search
         cut, rest = max(first - CONTEXT, 0), max(last - CONTEXT, 0)
-        lines = list(difflib.unified_diff(old[cut : len(old) - rest], new[cut : len(new) - rest], n=CONTEXT))
+        lines = list(
+            lazy.difflib.unified_diff(old[cut : len(old) - rest], new[cut : len(new) - rest], n=CONTEXT)
+        )
         body = [_moved(line, cut) if line.startswith("@@") else line for line in lines[2:]]
     else:
         body = _replaced(old, new, first, last)

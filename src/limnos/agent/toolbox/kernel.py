@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from limnos import lazy
 from limnos.kernel.messages import Arguments
 from limnos.kernel.registry import Catalogue
 from limnos.kernel.seams import Blobs, Clock
@@ -28,8 +28,8 @@ def clock_tool(clock: Clock, zone: Callable[[], str]) -> Tool:
     async def now(arguments: Arguments, context: ToolContext) -> Output:
         name = arguments.get("zone") or zone()
         try:
-            place = ZoneInfo(name)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
+            place = lazy.zoneinfo.ZoneInfo(name)
+        except (lazy.zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
             raise ToolFailure(
                 "invalid_arguments", f"{name!r} is no time zone", "use a name like Europe/Berlin"
             ) from None

@@ -1,13 +1,12 @@
 """From words to a command: global flags, help, the parser, and every error as two lines."""
 
-import difflib
 import importlib
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from limnos import __version__
+from limnos import __version__, lazy
 from limnos.agent.settings import Environment, read_environment
 from limnos.frontends.cli import command_help
 from limnos.frontends.cli import help as help_texts
@@ -118,7 +117,7 @@ def _command(word: str) -> Command:
 
 
 def _near(word: str, known: Sequence[str]) -> str | None:
-    return next(iter(difflib.get_close_matches(word, [name for name in known if name], 1)), None)
+    return next(iter(lazy.difflib.get_close_matches(word, [name for name in known if name], 1)), None)
 
 
 def _names(functions: dict[str, Callable[..., Any]]) -> str:

@@ -3,11 +3,11 @@
 import asyncio
 import contextlib
 import os
+import secrets
 import signal
 import sys
 import termios
 import time
-import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -122,7 +122,7 @@ class OneShot:
         if text is None and self.session.interrupted:
             self.session.resume()
             return _turn_of(events, None)
-        client = uuid.uuid4().hex
+        client = secrets.token_hex(16)
         self.session.send(Send(text or "continue", client))
         return _turn_of(events, client)
 

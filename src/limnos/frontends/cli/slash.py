@@ -1,11 +1,11 @@
 """What a person types: messages, and the commands that begin with a slash."""
 
-import difflib
-import uuid
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from limnos import lazy
 from limnos.frontends.cli.clipboard import copy
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line, visible
@@ -63,7 +63,7 @@ class Desk:
         self._give(self.session.inject, text)
 
     def _give(self, take: Callable[[Send], None], text: str) -> None:
-        message = Send(text, uuid.uuid4().hex)
+        message = Send(text, secrets.token_hex(16))
         take(message)
         self._taken.add(message.client_id)
         self._halted = False
@@ -105,7 +105,7 @@ class Desk:
         name, _, argument = text[1:].partition(" ")
         known = _COMMANDS.get(name)
         if known is None:
-            near = next(iter(difflib.get_close_matches(name, _COMMANDS, 1)), "help")
+            near = next(iter(lazy.difflib.get_close_matches(name, _COMMANDS, 1)), "help")
             return error_lines(f"no command `/{name}`", f"/{near}")
         return await known.act(self, argument.strip())
 

@@ -6,12 +6,12 @@ Options that several commands share are the fields of a NamedTuple, which is the
 """
 
 import argparse
-import difflib
 import inspect
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, get_args, get_type_hints
 
+from limnos import lazy
 from limnos.kernel.errors import UsageError
 
 
@@ -133,7 +133,7 @@ def _unknown(word: str, known: Sequence[Parameter], program: str) -> UsageError:
     if not flag.startswith("-") or flag == "-":
         return UsageError(f"{program} does not take `{word}`", help_of)
     flags = [one.mark.flag for one in known if isinstance(one.mark, Option)]
-    near = difflib.get_close_matches(flag, flags, 1)
+    near = lazy.difflib.get_close_matches(flag, flags, 1)
     fix = (
         f"{program} {near[0]}" if near else f"limnos help {command}".rstrip() if command else "limnos --help"
     )
