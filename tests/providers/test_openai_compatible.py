@@ -468,12 +468,13 @@ async def _twice(close: Callable[[], Awaitable[None]]) -> None:
 def test_a_local_server_that_still_loads_its_model_is_waited_for() -> None:
     loading = error_answer(503, "Loading model")
 
-    async def run() -> tuple[str, list[float]]:
+    async def run() -> tuple[str, list[float], list[str]]:
         clock = StillClock()
         async with ModelServer([loading] * 7 + [text_answer("here")]) as server:
             model = model_for(server, clock=clock)
             heard = await hear(model, asking())
             await model.close()
-        return heard.text, clock.waits
+        told = [delta.code for delta in heard.deltas if isinstance(delta, Notice)]
+        return heard.text, clock.waits, told
 
-    assert asyncio.run(run()) == ("here", [1.0] * 7)
+    assert asyncio.run(run()) == ("here", [1.0] * 7, ["model_loading"])

@@ -114,6 +114,8 @@ class OpenAICompatible:
                 attempts.reconnected = True
             except EgressError as error:
                 raise network_error(self.route, error) from None
+            if attempts.loading_s == _LOAD_POLL_S and not attempts.answered:
+                yield self._loads()
 
     async def _attempt(self, request: Request, attempts: _Attempts) -> AsyncGenerator[Delta]:
         """The reply, or nothing when the request is to be sent again."""
@@ -193,6 +195,10 @@ class OpenAICompatible:
         why = busy.what if busy else f"the server of {self.route.name} asked for a pause"
         fix = busy.fix if busy else "wait, or set `fallback` to another provider"
         return Notice("model_busy", f"waiting {seconds:.0f} s: {why}", fix)
+
+    def _loads(self) -> Notice:
+        what = f"{self.name} is loading its model; waiting for it, {_LONGEST_LOAD_S:.0f} s at most"
+        return Notice("model_loading", what, "wait; a smaller model loads faster")
 
     def _refused_field(self, status: int, body: bytes) -> str | None:
         """The field of our request that an error names and that can be left out or renamed."""
