@@ -373,3 +373,18 @@ def test_a_settings_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SettingsError, match="it has more than 1,000,000 bytes"):
         load(environment)
+
+
+def test_pip_sees_its_own_settings_and_the_proxy_but_no_secret(tmp_path: Path) -> None:
+    variables = {
+        "HOME": str(tmp_path),
+        "PATH": "/bin",
+        "PIP_INDEX_URL": "https://index.example/simple",
+        "HTTPS_PROXY": "http://proxy.example",
+        "OPENAI_API_KEY": "sk-canary",
+        "LIMNOS_HOME": str(tmp_path),
+    }
+
+    seen = read_environment(variables).pip_environment()
+
+    assert sorted(seen) == ["HOME", "HTTPS_PROXY", "PATH", "PIP_INDEX_URL"]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from limnos.agent.adapters.embedded import weights
 from limnos.agent.settings import read_environment
 from limnos.providers.catalogue import entry
+from limnos.providers.weights import Weights
 from tests.architecture.source import ROOT
 
 KEY = "k-0123456789abcdef"
@@ -23,7 +23,7 @@ DEADLINE_S = 420  # half a minute alone; the machine is shared
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Where a llama.cpp server with the small model listens."""
-    file = weights(read_environment()).ready(entry("qwen2.5-coder-0.5b"))
+    file = Weights(read_environment().cache).ready(entry("qwen2.5-coder-0.5b"))
     command = [sys.executable, "-m", "tests.e2e.llama_server", str(file), KEY]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

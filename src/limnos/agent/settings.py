@@ -103,6 +103,14 @@ KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
 WORKSPACE_KEYS = frozenset({"steps", "context.inline", "command.seconds"})
 _WORKSPACE_FILE = ".limnos/config.toml"
 _MOST_BYTES = 1_000_000
+_FOR_COMMANDS = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR",
+)  # fmt: skip
+_FOR_PIP = frozenset({
+    "PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "VIRTUAL_ENV",
+    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+})  # fmt: skip
 
 
 class Environment(NamedTuple):
@@ -136,20 +144,12 @@ class Environment(NamedTuple):
 
     def child_environment(self) -> dict[str, str]:
         """What commands that the agent runs may see: no key, no token, nothing of ours."""
-        allowed = (
-            "PATH",
-            "HOME",
-            "USER",
-            "LOGNAME",
-            "SHELL",
-            "LANG",
-            "LC_ALL",
-            "LC_CTYPE",
-            "TERM",
-            "TZ",
-            "TMPDIR",
-        )
-        return {name: self.variables[name] for name in allowed if name in self.variables}
+        return {name: self.variables[name] for name in _FOR_COMMANDS if name in self.variables}
+
+    def pip_environment(self) -> dict[str, str]:
+        """What pip sees: where this machine's package index is, and no secret of ours."""
+        variables = self.variables.items()
+        return {name: value for name, value in variables if name in _FOR_PIP or name.startswith("PIP_")}
 
 
 def is_zone(name: str) -> bool:

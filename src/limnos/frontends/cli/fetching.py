@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 from limnos.agent.models import default_name
@@ -14,19 +13,10 @@ from limnos.kernel.errors import UsageError
 from limnos.providers.catalogue import Entry, catalogue
 from limnos.providers.weights import Progress, Weights
 
-# What pip needs to reach the package index that this machine is set up for.
-_PIP_VARIABLES = frozenset(
-    (
-        *("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "VIRTUAL_ENV"),
-        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
-    )
-)
-
 
 def weights(environment: Environment) -> Weights:
-    """The cache of model files of this person."""
-    return Weights(environment.cache, _for_pip(environment.variables))
+    """The cache of model files that all homes of this person share."""
+    return Weights(environment.cache, environment.pip_environment())
 
 
 def chosen_name(settings: Settings) -> str:
@@ -83,9 +73,3 @@ def _agrees(console: Console, entry: Entry) -> bool:
         return False
     cost = f"{size(entry.size)} to fetch, {memory(entry.memory)} of memory"
     return console.confirm(f"Fetch {entry.name}? {cost}; works offline after.")
-
-
-def _for_pip(variables: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: value for name, value in variables.items() if name in _PIP_VARIABLES or name.startswith("PIP_")
-    }
