@@ -8,9 +8,9 @@ from limnos.kernel.events import ContextChanged, Warned
 from limnos.kernel.messages import Message
 from limnos.kernel.model import Request
 from limnos.kernel.reply import Reply, collect
-from limnos.kernel.review import GUARDED, finish_step, note_stage, record_usage
+from limnos.kernel.review import GUARDED, finish_step, record_usage
 from limnos.kernel.seams import Rendered
-from limnos.kernel.stages import ContextPayload
+from limnos.kernel.stages import ContextPayload, run_stage
 from limnos.kernel.turn import Parts, Turn
 
 RECOVERIES = 2
@@ -31,8 +31,8 @@ async def ask(parts: Parts, turn: Turn) -> Reply | str:
         turn.window_share = rendered.used / max(rendered.budget, 1)
         if rendered.sunk or turn.meter.steps == 1:
             parts.stream.emit(_changed(rendered))
-        verdict = await parts.stages.run("pre_action", ContextPayload(rendered.messages))
-        note_stage(parts.stream, "pre_action", verdict)
+        payload = ContextPayload(rendered.messages)
+        verdict = await run_stage(parts.stages, parts.stream, "pre_action", payload)
         if verdict.denied is not None:
             raise DeniedError(verdict.denied, GUARDED)
         if verdict.answer is not None:

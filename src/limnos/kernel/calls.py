@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from limnos.kernel.approvals import Allowed, Gate, Proposal, Refused, approval_hash
 from limnos.kernel.cancel import Cancel, Cancelled
-from limnos.kernel.events import CallFinished, CallProposed, CallStarted, StageNote
-from limnos.kernel.messages import Outcome, Text, ToolCall, ToolError, ToolResult
+from limnos.kernel.events import CallFinished, CallProposed, CallStarted
+from limnos.kernel.messages import Outcome, Text, ToolCall, ToolError, ToolResult, text_of
 from limnos.kernel.progress import Progress
 from limnos.kernel.registry import Catalogue, Registry
 from limnos.kernel.repeats import Repeats
 from limnos.kernel.seams import Blobs, Folder, Invalid, Principal, Valid, Validator
-from limnos.kernel.stages import CallPayload, Pipeline, ResultPayload, StageName, Verdict
+from limnos.kernel.stages import CallPayload, Pipeline, ResultPayload, run_stage
 from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
 
@@ -156,10 +156,7 @@ class Calls:
         if decision.arguments != looked.value:
             again = await self._before(call, tool, Valid(dict(decision.arguments)))
             if isinstance(again, ToolError) or again.value != decision.arguments:
-                edited = ToolError(
-                    "refused", "a guard does not let the edited arguments pass", "do it another way"
-                )
-                return self.settle(call, "denied", edited)
+                return self.settle(call, "denied", GUARDED_EDIT)
         return _Ready(call, tool, decision)
 
     def _validate(self, tool: Tool, call: ToolCall) -> Valid | ToolError:
@@ -172,10 +169,8 @@ class Calls:
         return checked
 
     async def _before(self, call: ToolCall, tool: Tool, valid: Valid) -> Valid | ToolError:
-        verdict = await self._stages.run(
-            "before_toolcall", CallPayload(call.id, call.name, tool.plugin, valid.value)
-        )
-        self._note("before_toolcall", verdict)
+        payload = CallPayload(call.id, call.name, tool.plugin, valid.value)
+        verdict = await run_stage(self._stages, self._stream, "before_toolcall", payload)
         if verdict.denied is not None or verdict.answer is not None:
             return ToolError("refused", verdict.denied or str(verdict.answer), "go on without this call")
         assert isinstance(verdict.payload, CallPayload)
@@ -240,8 +235,7 @@ class Calls:
 
     async def _after(self, ready: _Ready, result: ToolResult) -> ToolResult:
         payload = ResultPayload(ready.call.name, ready.tool.plugin, result)
-        verdict = await self._stages.run("after_toolcall", payload)
-        self._note("after_toolcall", verdict)
+        verdict = await run_stage(self._stages, self._stream, "after_toolcall", payload)
         if verdict.denied is not None or verdict.answer is not None:
             withheld = ToolError("refused", f"the result was withheld: {verdict.denied or verdict.answer}")
             return result._replace(parts=(), error=withheld, outcome="failed")
@@ -249,7 +243,7 @@ class Calls:
         return verdict.payload.result
 
     def _finish(self, name: str, result: ToolResult, output: Output, ms: int = 0) -> ToolResult:
-        text = "".join(part.text for part in result.parts if isinstance(part, Text))
+        text = text_of(result.parts)
         shown, block = self._bounded(text)
         error = result.error
         self._stream.emit(
@@ -288,12 +282,6 @@ class Calls:
     def _no_such_tool(self, name: str) -> ToolError:
         near = self._tools.registry.near(name) or [known for known, _ in self._tools.registry.items()][:5]
         return ToolError("not_found", f"there is no tool {name!r}", f"use one of: {', '.join(near)}")
-
-    def _note(self, stage: StageName, verdict: Verdict) -> None:
-        for note in verdict.notes:
-            self._stream.emit(
-                StageNote(stage=stage, handler=note.handler, action=note.action, detail=note.detail)
-            )
 
 
 async def _run(tool: Tool, allowed: Allowed, context: ToolContext) -> Output:

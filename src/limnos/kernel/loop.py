@@ -6,8 +6,8 @@ from limnos.kernel.errors import LimitError, LimnosError, StorageError
 from limnos.kernel.events import ReplyFinished, TurnFinished
 from limnos.kernel.messages import ToolError
 from limnos.kernel.reply import Reply
-from limnos.kernel.review import GUARDED, finish_step, note_stage, review, warn_of_cut, with_unique_ids
-from limnos.kernel.stages import InputPayload, OutputPayload
+from limnos.kernel.review import GUARDED, finish_step, review, warn_of_cut, with_unique_ids
+from limnos.kernel.stages import InputPayload, OutputPayload, Payload, StageName, Verdict, run_stage
 from limnos.kernel.turn import Ending, Parts, Turn, close, ending_of
 
 CUT = ToolError(
@@ -42,8 +42,7 @@ class Loop:
 
     async def _hear(self, turn: Turn) -> Ending | None:
         heard = InputPayload(turn.text, turn.source, turn.principal)
-        verdict = await self._parts.stages.run("on_input", heard)
-        note_stage(self._stream, "on_input", verdict)
+        verdict = await self._pass_through("on_input", heard)
         if verdict.denied is not None:
             return Ending("denied", verdict.denied, GUARDED)
         return None if verdict.answer is None else await self._answer(turn, verdict.answer)
@@ -99,17 +98,14 @@ class Loop:
         turn.last_chance = all(result.outcome == "denied" for result in results)
 
     async def _answer(self, turn: Turn, text: str, reply: Reply | None = None) -> Ending:
-        verdict = await self._parts.stages.run("before_output", OutputPayload(text))
-        note_stage(self._stream, "before_output", verdict)
+        verdict = await self._pass_through("before_output", OutputPayload(text))
         assert isinstance(verdict.payload, OutputPayload)
         text = verdict.answer or verdict.payload.text
         if verdict.denied is not None:
             text = f"[withheld: {verdict.denied}]"
         finish_step(self._stream, reply or Reply(self._parts.model.name), text)
         turn.reply = None
-        note_stage(
-            self._stream, "after_output", await self._parts.stages.run("after_output", OutputPayload(text))
-        )
+        await self._pass_through("after_output", OutputPayload(text))
         if not turn.last_chance:
             return Ending("done")
         if turn.state.unattended:
@@ -117,3 +113,6 @@ class Loop:
                 "denied", f"{turn.state.unattended} denied: nobody could answer", "run it in a terminal"
             )
         return Ending("denied", "every call of the last step was denied", "say what should be done instead")
+
+    async def _pass_through(self, stage: StageName, payload: Payload) -> Verdict:
+        return await run_stage(self._parts.stages, self._stream, stage, payload)

@@ -1,12 +1,12 @@
-"""What surrounds a reply: its usage, the warnings it deserves, and the stages that look at it."""
+"""What surrounds a reply: its usage, the warnings it deserves, and the stage that looks at it."""
 
 from limnos.kernel.errors import DeniedError
-from limnos.kernel.events import StageNote, StepFinished, UsageRecorded, Warned
+from limnos.kernel.events import StepFinished, UsageRecorded, Warned
 from limnos.kernel.messages import ToolCall
 from limnos.kernel.model import Finish, Usage
 from limnos.kernel.reply import Reply
 from limnos.kernel.seams import Ids, Rendered
-from limnos.kernel.stages import ReplyPayload, StageName, Verdict
+from limnos.kernel.stages import ReplyPayload, run_stage
 from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Parts, Turn
 
@@ -14,12 +14,6 @@ from limnos.kernel.turn import Parts, Turn
 TRUNCATED_SHARE = 0.6
 LEAST_MISSING = 500
 GUARDED = "change the input, or ask who set the guard"
-
-
-def note_stage(stream: EventStream, stage: StageName, verdict: Verdict) -> None:
-    """Write down what the handlers of a stage did."""
-    for note in verdict.notes:
-        stream.emit(StageNote(stage=stage, handler=note.handler, action=note.action, detail=note.detail))
 
 
 def record_usage(parts: Parts, turn: Turn, reply: Reply, rendered: Rendered) -> None:
@@ -96,8 +90,8 @@ def finish_step(stream: EventStream, reply: Reply, text: str | None = None) -> N
 
 async def review(parts: Parts, reply: Reply) -> str | None:
     """Let post_action see the reply. It may change text and calls; a text that it answers is returned."""
-    verdict = await parts.stages.run("post_action", ReplyPayload(reply.text, reply.calls))
-    note_stage(parts.stream, "post_action", verdict)
+    payload = ReplyPayload(reply.text, reply.calls)
+    verdict = await run_stage(parts.stages, parts.stream, "post_action", payload)
     if verdict.denied is not None:
         raise DeniedError(f"the reply was withheld: {verdict.denied}", GUARDED)
     if verdict.answer is not None:

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
+from limnos.kernel.events import StageNote
 from limnos.kernel.messages import Arguments, Message, ToolCall, ToolResult
 from limnos.kernel.seams import Principal
+from limnos.kernel.stream import EventStream
 
 StageName: TypeAlias = Literal[
     "on_input",
@@ -165,6 +167,14 @@ class Pipeline:
             if isinstance(outcome, Deny | Answer):
                 return _ended(payload, outcome, notes)
         return Verdict(payload, notes=tuple(notes))
+
+
+async def run_stage(stages: Pipeline, stream: EventStream, stage: StageName, payload: Payload) -> Verdict:
+    """Pass `payload` through `stage`, and write down what its handlers did."""
+    verdict = await stages.run(stage, payload)
+    for note in verdict.notes:
+        stream.emit(StageNote(stage=stage, handler=note.handler, action=note.action, detail=note.detail))
+    return verdict
 
 
 def _in_scope(handler: Handler, payload: Payload) -> bool:
