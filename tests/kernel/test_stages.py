@@ -7,12 +7,12 @@ import pytest
 
 from limnos.kernel.seams import Principal
 from limnos.kernel.stages import (
-    Answer,
+    Action,
+    AnswerWith,
     CallPayload,
     Deny,
     Handler,
     InputPayload,
-    Outcome,
     OutputPayload,
     Pass,
     Payload,
@@ -26,15 +26,15 @@ from limnos.providers.scripted import Scripted
 from tests.kernel.turns import Ran, Setting, call, echo_tool, step
 
 
-def handler(stage: StageName, act: Callable[[Payload], Outcome], **more: object) -> Handler:
-    async def run(payload: Payload) -> Outcome:
+def handler(stage: StageName, act: Callable[[Payload], Action], **more: object) -> Handler:
+    async def run(payload: Payload) -> Action:
         return act(payload)
 
     return Handler(str(more.pop("name", "h")), stage, run, **more)  # type: ignore[arg-type]
 
 
-def say(text: str) -> Callable[[Payload], Outcome]:
-    def act(payload: Payload) -> Outcome:
+def say(text: str) -> Callable[[Payload], Action]:
+    def act(payload: Payload) -> Action:
         assert isinstance(payload, OutputPayload)
         return Rewrite(OutputPayload(payload.text + text))
 
@@ -56,7 +56,7 @@ def test_handlers_that_rewrite_run_by_priority_and_then_by_name() -> None:
 
 def test_an_answer_on_input_never_reaches_the_model() -> None:
     model = Scripted([])
-    setting = Setting(model, handlers=[handler("on_input", lambda _: Answer("at once"))])
+    setting = Setting(model, handlers=[handler("on_input", lambda _: AnswerWith("at once"))])
 
     assert setting.run().reason == "done"
     assert setting.events("step_finished")[-1].text == "at once"
@@ -86,7 +86,7 @@ def test_a_call_denied_by_a_stage_still_has_its_result() -> None:
 
 
 def test_rewritten_arguments_are_validated_again() -> None:
-    def break_arguments(payload: Payload) -> Outcome:
+    def break_arguments(payload: Payload) -> Action:
         assert isinstance(payload, CallPayload)
         return Rewrite(CallPayload(payload.call, payload.tool, payload.plugin, {"text": 5}))
 
@@ -103,7 +103,7 @@ def test_rewritten_arguments_are_validated_again() -> None:
 
 
 def test_a_result_can_be_redacted_before_the_model_reads_it() -> None:
-    def redact(payload: Payload) -> Outcome:
+    def redact(payload: Payload) -> Action:
         assert isinstance(payload, ResultPayload)
         return Deny("holds a key")
 
@@ -119,7 +119,7 @@ def test_a_result_can_be_redacted_before_the_model_reads_it() -> None:
 
 
 def test_calls_can_be_dropped_after_the_reply() -> None:
-    def drop(payload: Payload) -> Outcome:
+    def drop(payload: Payload) -> Action:
         assert isinstance(payload, ReplyPayload)
         return Rewrite(ReplyPayload("without calls", ()))
 
@@ -136,18 +136,18 @@ def test_calls_can_be_dropped_after_the_reply() -> None:
     assert setting.events("step_finished")[-1].text == "without calls"
 
 
-async def _hang(payload: Payload) -> Outcome:
+async def _hang(payload: Payload) -> Action:
     await asyncio.Event().wait()
     return Pass()
 
 
-async def _raise(payload: Payload) -> Outcome:
+async def _raise(payload: Payload) -> Action:
     raise RuntimeError("broken guard")
 
 
 @pytest.mark.parametrize("run", [_hang, _raise])
 def test_a_failing_guard_denies_and_a_failing_watcher_passes(
-    run: Callable[[Payload], Awaitable[Outcome]],
+    run: Callable[[Payload], Awaitable[Action]],
 ) -> None:
     payload = InputPayload("hi", "t", Principal())
     guard = Pipeline([Handler("guard", "on_input", run, timeout_s=0.01)])

@@ -85,13 +85,13 @@ class Deny(NamedTuple):
     reason: str
 
 
-class Answer(NamedTuple):
+class AnswerWith(NamedTuple):
     """Answer with `text` at once; the turn goes straight to before_output."""
 
     text: str
 
 
-Outcome: TypeAlias = Pass | Rewrite | Deny | Answer
+Action: TypeAlias = Pass | Rewrite | Deny | AnswerWith
 
 
 class Handler(NamedTuple):
@@ -103,7 +103,7 @@ class Handler(NamedTuple):
 
     name: str
     stage: StageName
-    run: Callable[[Payload], Awaitable[Outcome]]
+    run: Callable[[Payload], Awaitable[Action]]
     plugin: str = "kernel"
     rewrites: bool = False
     priority: int = 100
@@ -157,15 +157,15 @@ class Pipeline:
             return Verdict(payload)
         notes: list[Note] = []
         for handler in (one for one in handlers if one.rewrites):
-            outcome = await _outcome(handler, payload, notes)
-            if isinstance(outcome, Rewrite):
-                payload = outcome.payload
-            elif not isinstance(outcome, Pass):
-                return _ended(payload, outcome, notes)
+            action = await _act(handler, payload, notes)
+            if isinstance(action, Rewrite):
+                payload = action.payload
+            elif not isinstance(action, Pass):
+                return _ended(payload, action, notes)
         watching = [one for one in handlers if not one.rewrites]
-        for outcome in await asyncio.gather(*(_outcome(one, payload, notes) for one in watching)):
-            if isinstance(outcome, Deny | Answer):
-                return _ended(payload, outcome, notes)
+        for action in await asyncio.gather(*(_act(one, payload, notes) for one in watching)):
+            if isinstance(action, Deny | AnswerWith):
+                return _ended(payload, action, notes)
         return Verdict(payload, notes=tuple(notes))
 
 
@@ -183,16 +183,16 @@ def _in_scope(handler: Handler, payload: Payload) -> bool:
     return payload.plugin == handler.plugin
 
 
-def _ended(payload: Payload, outcome: Deny | Answer, notes: list[Note]) -> Verdict:
-    if isinstance(outcome, Deny):
-        return Verdict(payload, denied=outcome.reason, notes=tuple(notes))
-    return Verdict(payload, answer=outcome.text, notes=tuple(notes))
+def _ended(payload: Payload, action: Deny | AnswerWith, notes: list[Note]) -> Verdict:
+    if isinstance(action, Deny):
+        return Verdict(payload, denied=action.reason, notes=tuple(notes))
+    return Verdict(payload, answer=action.text, notes=tuple(notes))
 
 
-async def _outcome(handler: Handler, payload: Payload, notes: list[Note]) -> Outcome:
+async def _act(handler: Handler, payload: Payload, notes: list[Note]) -> Action:
     try:
         async with asyncio.timeout(handler.timeout_s):
-            outcome = await handler.run(payload)
+            action = await handler.run(payload)
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
@@ -202,22 +202,22 @@ async def _outcome(handler: Handler, payload: Payload, notes: list[Note]) -> Out
         return _failed(handler, f"no answer within {handler.timeout_s:g} s", notes)
     except Exception as error:  # noqa: BLE001 - the border to handlers: their faults are data here
         return _failed(handler, f"{type(error).__name__}: {error}", notes)
-    return _checked(handler, payload, outcome, notes)
+    return _checked(handler, payload, action, notes)
 
 
-def _checked(handler: Handler, payload: Payload, outcome: Outcome, notes: list[Note]) -> Outcome:
-    match outcome:
+def _checked(handler: Handler, payload: Payload, action: Action, notes: list[Note]) -> Action:
+    match action:
         case Pass():
-            return outcome
+            return action
         case Rewrite(payload=new):
             if not handler.rewrites or not _same_kind(payload, new):
                 return _failed(handler, "rewrote what it may not rewrite", notes)
             notes.append(Note(handler.name, "rewrite"))
         case Deny(reason=reason):
             notes.append(Note(handler.name, "deny", reason))
-        case Answer(text=text):
+        case AnswerWith(text=text):
             notes.append(Note(handler.name, "answer", text[:200]))
-    return outcome
+    return action
 
 
 def _same_kind(old: Payload, new: Payload) -> bool:
@@ -230,7 +230,7 @@ def _same_kind(old: Payload, new: Payload) -> bool:
     return type(old) is type(new)
 
 
-def _failed(handler: Handler, detail: str, notes: list[Note]) -> Outcome:
+def _failed(handler: Handler, detail: str, notes: list[Note]) -> Action:
     notes.append(Note(handler.name, "failed", detail))
     if handler.policy == "fail_open":
         return Pass()
@@ -238,7 +238,7 @@ def _failed(handler: Handler, detail: str, notes: list[Note]) -> Outcome:
 
 
 def _tombstone(handler: Handler, reason: str) -> Handler:
-    async def deny(_: Payload) -> Outcome:
+    async def deny(_: Payload) -> Action:
         return Deny(f"guard {handler.name} is down: {reason}")
 
     return Handler(
