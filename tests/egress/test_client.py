@@ -27,8 +27,8 @@ def fetched(*answers: Answer, limit: int = 1000, timeouts: Timeouts | None = Non
         async with ModelServer(answers) as server:
             client = Client(timeouts)
             try:
-                async with client.post(server.url, b"{}", {}) as reply:
-                    return await reply.read(limit)
+                async with client.post(server.url, b"{}", {}) as response:
+                    return await response.read(limit)
             finally:
                 await client.close()
 
@@ -38,8 +38,8 @@ def fetched(*answers: Answer, limit: int = 1000, timeouts: Timeouts | None = Non
 async def ask(url: str, timeouts: Timeouts | None = None) -> int:
     client = Client(timeouts)
     try:
-        async with client.get(url) as reply:
-            return reply.status
+        async with client.get(url) as response:
+            return response.status
     finally:
         await client.close()
 
@@ -54,8 +54,8 @@ def test_the_body_comes_in_the_pieces_of_the_network() -> None:
     async def run() -> list[bytes]:
         async with ModelServer([Answer([b"a", b"bc", b"d"])]) as server:
             client = Client()
-            async with client.post(server.url, b"{}", {}) as reply:
-                chunks = [chunk async for chunk in reply.chunks()]
+            async with client.post(server.url, b"{}", {}) as response:
+                chunks = [chunk async for chunk in response.chunks()]
             await client.close()
             return chunks
 
@@ -162,8 +162,8 @@ def test_a_request_says_where_it_goes_and_who_asks() -> None:
         async with ModelServer([Answer([b"x"])]) as server:
             address = server.url.replace("http://", f"http://user:{SECRET}@")
             client = Client()
-            async with client.post(f"{address}/a b?q=\u00e4", b"{}", {"X-More": "1"}) as reply:
-                await reply.read()
+            async with client.post(f"{address}/a b?q=\u00e4", b"{}", {"X-More": "1"}) as response:
+                await response.read()
             await client.close()
             return server.requests[0]
 
@@ -195,8 +195,8 @@ def test_the_excerpt_of_an_error_body_is_bounded_and_never_fails(answer: Answer,
     async def run() -> int:
         async with ModelServer([answer]) as server:
             client = Client()
-            async with client.get(server.url) as reply:
-                excerpt = await reply.excerpt()
+            async with client.get(server.url) as response:
+                excerpt = await response.excerpt()
             await client.close()
             return len(excerpt)
 

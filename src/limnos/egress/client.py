@@ -44,7 +44,7 @@ class Timeouts(NamedTuple):
     pool_s: float = 10.0
 
 
-class Reply:
+class Response:
     """The answer to one request: status and headers now, the body as it comes."""
 
     def __init__(self, response: "httpcore2.Response", where: str) -> None:
@@ -110,16 +110,16 @@ class Client:
         self._pool(split(url).scheme)
 
     @asynccontextmanager
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[Reply]:
-        """Send `body` and give the reply, whatever its status. Raises EgressError."""
-        async with self._exchange("POST", url, headers, body) as reply:
-            yield reply
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[Response]:
+        """Send `body` and give the response, whatever its status. Raises EgressError."""
+        async with self._exchange("POST", url, headers, body) as response:
+            yield response
 
     @asynccontextmanager
-    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> AsyncGenerator[Reply]:
-        """Ask for `url` and give the reply, whatever its status. Raises EgressError."""
-        async with self._exchange("GET", url, headers or {}, None) as reply:
-            yield reply
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> AsyncGenerator[Response]:
+        """Ask for `url` and give the response, whatever its status. Raises EgressError."""
+        async with self._exchange("GET", url, headers or {}, None) as response:
+            yield response
 
     async def close(self) -> None:
         """Close all connections; may be called twice."""
@@ -130,7 +130,7 @@ class Client:
     @asynccontextmanager
     async def _exchange(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
-    ) -> AsyncGenerator[Reply]:
+    ) -> AsyncGenerator[Response]:
         where, parts, limits = target(url), split(url), self._timeouts
         request = lazy.httpcore2.Request(
             method,
@@ -149,12 +149,12 @@ class Client:
         with _translated(where):
             async with asyncio.timeout(limits.connect_s + limits.read_s):
                 # the library's own limit is for each read: a head that drips would pass it for ever
-                response = await self._pool(parts.scheme).handle_async_request(request)
+                raw = await self._pool(parts.scheme).handle_async_request(request)
         try:
-            yield Reply(response, where)
+            yield Response(raw, where)
         finally:
             with suppress(EgressError), _translated(where):
-                await response.aclose()
+                await raw.aclose()
 
     def _pool(self, scheme: str) -> "httpcore2.AsyncConnectionPool":
         known = self._pools.get(scheme)

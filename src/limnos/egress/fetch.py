@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from limnos.egress.address import is_loopback, split, target
-from limnos.egress.client import Client, Reply, Timeouts
+from limnos.egress.client import Client, Response, Timeouts
 from limnos.egress.errors import BadAddressError, BrokenError, StatusError, TimedOutError, TooLargeError
 
 JSON_BYTES = 1024 * 1024
@@ -25,10 +25,10 @@ async def get_json(url: str, *, seconds: float, headers: Mapping[str, str] | Non
     client.prepare(url)
     try:
         async with asyncio.timeout(seconds):
-            async with client.get(url, headers) as reply:
-                if reply.status != 200:
-                    raise StatusError(target(url), reply.status)
-                body = await reply.read(JSON_BYTES)
+            async with client.get(url, headers) as response:
+                if response.status != 200:
+                    raise StatusError(target(url), response.status)
+                body = await response.read(JSON_BYTES)
     except TimeoutError:
         raise TimedOutError(target(url), f"no answer in {seconds:g} s", "check that it runs") from None
     finally:
@@ -72,10 +72,10 @@ async def download(file: Download, to: Transfer, timeouts: Timeouts | None = Non
         raise BadAddressError(target(url), "a model is fetched by https only", "use an https address")
     try:
         for _ in range(REDIRECTS + 1):
-            async with client.get(url, headers) as reply:
-                if reply.status not in _MOVED:
-                    return await _receive(reply, file, to, target(url))
-                url = redirected(url, reply.headers.get("location", ""))
+            async with client.get(url, headers) as response:
+                if response.status not in _MOVED:
+                    return await _receive(response, file, to, target(url))
+                url = redirected(url, response.headers.get("location", ""))
     finally:
         await client.close()
     raise BadAddressError(target(file.url), f"more than {REDIRECTS} redirects", "use another source")
@@ -92,31 +92,31 @@ def redirected(url: str, location: str) -> str:
     return onward
 
 
-async def _receive(reply: Reply, file: Download, to: Transfer, where: str) -> int:
-    if reply.status == 416 and file.offset:
+async def _receive(response: Response, file: Download, to: Transfer, where: str) -> int:
+    if response.status == 416 and file.offset:
         return file.offset
-    if reply.status not in (200, 206):
-        raise StatusError(where, reply.status)
+    if response.status not in (200, 206):
+        raise StatusError(where, response.status)
     done = file.offset
-    if reply.status == 200 and file.offset:
+    if response.status == 200 and file.offset:
         to.restart()
         done = 0
-    elif reply.status == 206 and not _resumes(reply, file.offset):
+    elif response.status == 206 and not _resumes(response, file.offset):
         raise BrokenError(where, "sent another range than the one asked for", "remove the partial file")
-    total = _total(reply, done)
+    total = _total(response, done)
     if total is not None and total > file.limit:
         raise TooLargeError(where, f"offers {total} bytes, more than {file.limit}", "use another source")
-    async for chunk in reply.chunks(file.limit - done):
+    async for chunk in response.chunks(file.limit - done):
         to.write(chunk)
         done += len(chunk)
         to.progress(done, total)
     return done
 
 
-def _resumes(reply: Reply, offset: int) -> bool:
-    return reply.headers.get("content-range", "").strip().startswith(f"bytes {offset}-")
+def _resumes(response: Response, offset: int) -> bool:
+    return response.headers.get("content-range", "").strip().startswith(f"bytes {offset}-")
 
 
-def _total(reply: Reply, done: int) -> int | None:
-    length = reply.headers.get("content-length", "")
+def _total(response: Response, done: int) -> int | None:
+    length = response.headers.get("content-length", "")
     return done + int(length) if length.isascii() and length.isdigit() and len(length) < 16 else None

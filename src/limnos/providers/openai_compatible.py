@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from limnos.egress.client import Client, Reply, Timeouts
+from limnos.egress.client import Client, Response, Timeouts
 from limnos.egress.errors import BrokenError, EgressError
 from limnos.kernel.errors import ModelBusyError, ModelUnavailableError
 from limnos.kernel.model import Delta, Notice, Request, Usage
@@ -120,21 +120,21 @@ class OpenAICompatible:
     async def _attempt(self, request: Request, attempts: _Attempts) -> AsyncGenerator[Delta]:
         """The reply, or nothing when the request is to be sent again."""
         body = self._body(request)
-        async with self._client.post(self.route.url, body.data, self._headers(attempts)) as reply:
-            if not 200 <= reply.status < 300:
-                await self._prepare_retry(reply, attempts)
+        async with self._client.post(self.route.url, body.data, self._headers(attempts)) as response:
+            if not 200 <= response.status < 300:
+                await self._prepare_retry(response, attempts)
                 return
             attempts.answered = True
             if attempts.other_header:
                 self._key_header = "x-api-key"
-            async with aclosing(self._read(reply, request)) as deltas:
+            async with aclosing(self._read(response, request)) as deltas:
                 async for delta in deltas:
                     if isinstance(delta, Usage):
                         delta = delta._replace(expected_tokens=body.rough_tokens)  # noqa: PLW2901
                     yield delta
 
-    async def _read(self, reply: Reply, request: Request) -> AsyncGenerator[Delta]:
-        if reply.headers.get("content-type", "").lower().startswith("text/html"):
+    async def _read(self, response: Response, request: Request) -> AsyncGenerator[Delta]:
+        if response.headers.get("content-type", "").lower().startswith("text/html"):
             raise ModelUnavailableError(
                 f"{self.name} answered with a web page", f"correct providers.{self.route.name}.base_url"
             )
@@ -143,7 +143,7 @@ class OpenAICompatible:
         broken = ""
         heard = self._clock.monotonic()
         try:
-            async with aclosing(reply.chunks()) as chunks:
+            async with aclosing(response.chunks()) as chunks:
                 async for chunk in chunks:
                     events = body.events
                     for delta in body.feed(chunk):
@@ -156,29 +156,29 @@ class OpenAICompatible:
                         broken = f"nothing but keep-alives for {self.route.timeout_s:g} s"
                         break
             if body.ended:
-                await reply.drain()
+                await response.drain()
         except EgressError as error:
             broken = error.what
         for delta in (*body.close(), *assembler.finish(broken)):
             yield delta
 
-    async def _prepare_retry(self, reply: Reply, attempts: _Attempts) -> None:
+    async def _prepare_retry(self, response: Response, attempts: _Attempts) -> None:
         """Change what makes another try worth it; otherwise raise what the server said."""
-        body = await reply.excerpt()
-        asked = retry_after(reply.headers.get("retry-after"), datetime.fromisoformat(self._clock.now()))
-        error = status_error(self.route, reply.status, body, asked)
-        if reply.status == 401 and self.route.api_key and self._key_header == "authorization":
+        body = await response.excerpt()
+        asked = retry_after(response.headers.get("retry-after"), datetime.fromisoformat(self._clock.now()))
+        error = status_error(self.route, response.status, body, asked)
+        if response.status == 401 and self.route.api_key and self._key_header == "authorization":
             attempts.other_header = not attempts.other_header
             if attempts.other_header:
                 return
-        if (refused := self._refused_field(reply.status, body)) is not None:
+        if (refused := self._refused_field(response.status, body)) is not None:
             self._refused_fields.add(refused)
             return
-        if is_loading(reply.status, body) and attempts.loading_s < _LONGEST_LOAD_S:
+        if is_loading(response.status, body) and attempts.loading_s < _LONGEST_LOAD_S:
             attempts.loading_s += _LOAD_POLL_S
             await self._clock.sleep(_LOAD_POLL_S)
             return
-        if reply.status in BUSY and isinstance(error, ModelBusyError):
+        if response.status in BUSY and isinstance(error, ModelBusyError):
             wait = self._backoff.wait(attempts.tried, attempts.waited_s, asked)
             if wait is not None:
                 attempts.tried += 1
