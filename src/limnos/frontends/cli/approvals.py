@@ -28,20 +28,20 @@ _SPOKEN: dict[str, Verdict] = {"no": "no", "yes": "once", "否": "no", "是": "o
 _TITLES = {"no": "deny", "once": "allow once", "edit": "put it into your line", "show": "print all of it"}
 
 
-class Reply(NamedTuple):
+class Choice(NamedTuple):
     """What a line says to an open question."""
 
     verdict: Verdict
     reason: str | None = None
 
 
-def read_reply(text: str, *, may_store: bool) -> Reply | None:
+def read_choice(text: str, *, may_store: bool) -> Choice | None:
     """`n`, `y`, `a`, `e`, `v`, a whole yes or no, or `n: reason`; None when the line is a message."""
     word = text.strip()
     if word[:2] == "n:":
-        return Reply("no", word[2:].strip() or None)
+        return Choice("no", word[2:].strip() or None)
     verdict = _LETTERS.get(word) or _SPOKEN.get(word.lower())
-    return None if verdict is None or (verdict == "always" and not may_store) else Reply(verdict)
+    return None if verdict is None or (verdict == "always" and not may_store) else Choice(verdict)
 
 
 def question_lines(look: Look, asked: ApprovalAsked, parts: Sequence[Sequence[str]] = ()) -> list[Line]:
@@ -140,25 +140,25 @@ class AnswerRow:
         """Whether the question has been visible long enough to be answered."""
         return now - self.visible_at >= READABLE_SECONDS
 
-    def reply(self, text: str, begun: float) -> Reply | None:
+    def choice(self, text: str, begun: float) -> Choice | None:
         """What Enter would answer: only a line begun when the question could be read counts."""
         if not self.readable(begun):
             return None
         if self.choosing:
-            return {"0": Reply("show"), "1": Reply("always")}.get(text.strip())
-        return read_reply(text, may_store=self.asked.rule is not None)
+            return {"0": Choice("show"), "1": Choice("always")}.get(text.strip())
+        return read_choice(text, may_store=self.asked.rule is not None)
 
     def hear(self, look: Look, text: str, begun: float) -> Heard | None:
         """Take a line; None when it is a message and no answer."""
         if self.editing:
             return self._hear_edited(look, text)
-        reply = self.reply(text, begun)
-        if reply is None:
+        choice = self.choice(text, begun)
+        if choice is None:
             return None
         if self.choosing:
             self.choosing = False
-            return Heard(Answer("always", source="tty") if reply.verdict == "always" else None)
-        match reply.verdict:
+            return Heard(Answer("always", source="tty") if choice.verdict == "always" else None)
+        match choice.verdict:
             case "always":
                 self.choosing = True
                 return Heard(rows=rule_lines(look, self.asked))
@@ -168,7 +168,7 @@ class AnswerRow:
             case "show":
                 return Heard(rows=whole_lines(look, self.asked))
             case _:
-                return Heard(Answer(reply.verdict, reason=reply.reason, source="tty"))
+                return Heard(Answer(choice.verdict, reason=choice.reason, source="tty"))
 
     def _hear_edited(self, look: Look, text: str) -> Heard:
         if not text.strip():
@@ -189,11 +189,11 @@ class AnswerRow:
             return scope_row(self.asked)
         if not text:
             return self._choices(look)
-        reply = self.reply(text, begun)
-        if reply is None:
+        choice = self.choice(text, begun)
+        if choice is None:
             long = "Enter queues your line   Alt-N no   Alt-Y once   Ctrl-U first to answer"
             return line(Span("? ", "warn"), "Alt-N no  Alt-Y once  Ctrl-U first" if look.narrow else long)
-        return line(Span("? ", "warn"), f"Enter: {self._title(reply)}")
+        return line(Span("? ", "warn"), f"Enter: {self._title(choice)}")
 
     def queued_row(self, look: Look, count: int) -> Line:
         """That lines wait for the answer: they were none."""
@@ -208,15 +208,15 @@ class AnswerRow:
             return f"Enter: {self._title(denial)}"
         return "Enter: run your edited version   Esc stops   Ctrl-U back"
 
-    def _title(self, reply: Reply) -> str:
+    def _title(self, choice: Choice) -> str:
         if self.choosing:
-            return "go back" if reply.verdict == "show" else "allow, and store the rule above"
-        if reply.verdict == "always":
+            return "go back" if choice.verdict == "show" else "allow, and store the rule above"
+        if choice.verdict == "always":
             return "show the rule before it is stored"
-        title = _TITLES[reply.verdict]
-        if reply.verdict == "once" and len(self.parts) > 1:
+        title = _TITLES[choice.verdict]
+        if choice.verdict == "once" and len(self.parts) > 1:
             title += f", all {len(self.parts)} parts"
-        return title + (f", because: {one_line(reply.reason)}" if reply.reason else "")
+        return title + (f", because: {one_line(choice.reason)}" if choice.reason else "")
 
     def _choices(self, look: Look) -> Line:
         always = ("  a always" if look.narrow else "   a always...") if self.asked.rule is not None else ""
@@ -245,10 +245,10 @@ def edited(asked: ApprovalAsked, text: str) -> Answer | None:
     return Answer("edit", arguments=cast("dict[str, Any]", arguments), source="tty")
 
 
-def _denial(text: str) -> Reply | None:
+def _denial(text: str) -> Choice | None:
     """A no, which stays one while the command is edited."""
-    reply = read_reply(text, may_store=False)
-    return reply if reply is not None and reply.verdict == "no" else None
+    choice = read_choice(text, may_store=False)
+    return choice if choice is not None and choice.verdict == "no" else None
 
 
 def _what(look: Look, asked: ApprovalAsked, parts: Sequence[Sequence[str]]) -> Iterator[Line]:
