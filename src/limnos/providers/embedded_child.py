@@ -119,9 +119,9 @@ class Engine:
             "return_progress": True,
             "stream_options": {"include_usage": True},
         }
-        reply = Reply(number, inbox, out)
-        self._server.handle_completions(body, reply.take)
-        reply.close()
+        relay = Relay(number, inbox, out)
+        self._server.handle_completions(body, relay.take)
+        relay.close()
 
     def warm(self, frame: Frame, inbox: Inbox, out: Out) -> None:
         """Have the prefix in the cache: from the state kept on disk, or computed and then kept there."""
@@ -135,11 +135,11 @@ class Engine:
             "stream": True,
             "return_progress": True,
         }
-        reply = Reply(frame["id"], inbox, out)
-        self._server.handle_completions(body, reply.take)
-        if not kept and not reply.stopped and not reply.error:
+        relay = Relay(frame["id"], inbox, out)
+        self._server.handle_completions(body, relay.take)
+        if not kept and not relay.stopped and not relay.error:
             self._save(frame["state"])
-        reply.close()
+        relay.close()
 
     def _encode(self, prompt: list[list[Any]]) -> list[int]:
         tokens: list[int] = []
@@ -181,7 +181,7 @@ class Engine:
                 return json.loads(answer.read().partition(b"\r\n\r\n")[2])
 
 
-class Reply:
+class Relay:
     """Passes on what llama.cpp says about one request."""
 
     def __init__(self, number: int, inbox: Inbox, out: Out) -> None:
