@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limnos.providers.sse import EVENT_BYTES, Event, EventTooLongError, SseDecoder
+from limnos.providers.sse import EVENT_BYTES, EventTooLongError, ServerEvent, SseDecoder
 
 
-def decode(body: bytes, *cuts: int) -> list[Event]:
+def decode(body: bytes, *cuts: int) -> list[ServerEvent]:
     decoder = SseDecoder()
     places = [0, *sorted(cuts), len(body)]
     events = [event for start, end in pairwise(places) for event in decoder.feed(body[start:end])]
@@ -50,9 +50,9 @@ def test_the_last_line_needs_no_line_end() -> None:
 
 def test_an_event_can_call_itself_an_error() -> None:
     assert decode(b"event: error\ndata: boom\n\nerror: {}\n\ndata: x\n\n") == [
-        Event("boom", error=True),
-        Event("{}", error=True),
-        Event("x"),
+        ServerEvent("boom", error=True),
+        ServerEvent("{}", error=True),
+        ServerEvent("x"),
     ]
 
 

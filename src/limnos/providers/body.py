@@ -6,7 +6,7 @@ from limnos.egress.client import BODY_BYTES
 from limnos.kernel.model import Delta
 from limnos.providers.assemble import ReplyAssembler
 from limnos.providers.chunks import values
-from limnos.providers.sse import EVENT_BYTES, Event, EventTooLongError, SseDecoder
+from limnos.providers.sse import EVENT_BYTES, EventTooLongError, ServerEvent, SseDecoder
 
 END_MARK = "[DONE]"
 _LEADING = b"\xef\xbb\xbf \t\r\n"
@@ -48,7 +48,7 @@ class ReplyBody:
             return
         yield from self._take_all(self._events.close())
 
-    def _take_all(self, events: Iterator[Event]) -> Iterator[Delta]:
+    def _take_all(self, events: Iterator[ServerEvent]) -> Iterator[Delta]:
         try:
             for event in events:
                 yield from self._take(event)
@@ -60,7 +60,7 @@ class ReplyBody:
         self._reply.fail(f"the provider sent {what}")
         self._events, self._json, self.ended = SseDecoder(), None, True
 
-    def _take(self, event: Event) -> Iterator[Delta]:
+    def _take(self, event: ServerEvent) -> Iterator[Delta]:
         if self.ended:
             return
         self.events += 1

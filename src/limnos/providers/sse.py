@@ -14,7 +14,7 @@ class EventTooLongError(ValueError):
     """A line or an event of more than `EVENT_BYTES` bytes."""
 
 
-class Event(NamedTuple):
+class ServerEvent(NamedTuple):
     """The data of one event, its lines joined by LF; `error` when the event calls itself that."""
 
     data: str
@@ -37,7 +37,7 @@ class SseDecoder:
         self._size = 0
         self._error = False
 
-    def feed(self, chunk: bytes) -> Iterator[Event]:
+    def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
         """The events that `chunk` completes. Raises EventTooLongError."""
         if self._after_cr and chunk:
             self._after_cr = False
@@ -46,7 +46,7 @@ class SseDecoder:
         while (line := self._next_line()) is not None:
             yield from self._take(line)
 
-    def close(self) -> Iterator[Event]:
+    def close(self) -> Iterator[ServerEvent]:
         """The event that the end of the body completes: the last line needs no line end."""
         line, self._rest = bytes(self._rest), bytearray()
         if line:
@@ -66,13 +66,13 @@ class SseDecoder:
         self._searched = 0
         return line
 
-    def _take(self, line: bytes) -> Iterator[Event]:
+    def _take(self, line: bytes) -> Iterator[ServerEvent]:
         if self._first:
             self._first = False
             line = line.removeprefix(_BOM)
         if not line:
             if any(self._data):
-                yield Event("\n".join(self._data), self._error)
+                yield ServerEvent("\n".join(self._data), self._error)
             self._data, self._size, self._error = [], 0, False
             return
         name, _, value = line.partition(b":")
