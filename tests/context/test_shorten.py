@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limnos.context.shorten import TooLargeError, head_and_tail, shorten, text_to_count
+from limnos.context.shorten import CannotShrinkError, head_and_tail, shorten, text_to_count
 from limnos.kernel.messages import Media, Message, Reasoning, Text, ToolCall, ToolResult, tool_message, user
 
 SIZES = st.lists(st.sampled_from([0, 5, 50, 500, 5_000]), min_size=1, max_size=6)
@@ -30,7 +30,7 @@ def test_what_comes_out_fits_or_nothing_more_can_be_cut(sizes: list[int], room: 
     messages = [user("x" * size) for size in sizes]
     try:
         cut = shorten(messages, room, tokens)
-    except TooLargeError as error:
+    except CannotShrinkError as error:
         assert error.tokens > room  # noqa: PT017 - the other outcome is as right
         return
 

@@ -10,7 +10,7 @@ LEAST_CHARACTERS = 60
 TRIES = 12
 
 
-class TooLargeError(ValueError):
+class CannotShrinkError(ValueError):
     """Even with every text as short as it can be, `tokens` are left."""
 
     def __init__(self, tokens: int) -> None:
@@ -42,7 +42,7 @@ def shorten(messages: Sequence[Message], room: int, tokens: Callable[[Message], 
     """Cut the longest texts to one common length until all messages have at most `room` tokens.
 
     What is cut: texts of messages and results, and call arguments value by value, so that they stay valid
-    JSON. Roles, calls and pairing do not change. Raises TooLargeError when nothing is left to cut.
+    JSON. Roles, calls and pairing do not change. Raises CannotShrinkError when nothing is left to cut.
     """
     shortened = list(messages)
     total = sum(map(tokens, shortened))
@@ -58,7 +58,7 @@ def shorten(messages: Sequence[Message], room: int, tokens: Callable[[Message], 
         total = sum(map(tokens, shortened))
     if total <= room:
         return shortened
-    raise TooLargeError(total)
+    raise CannotShrinkError(total)
 
 
 def _fair_bound(messages: Sequence[Message], share: float) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from limnos.context.markers import Marker
-from limnos.context.shorten import TooLargeError, shorten, text_to_count
+from limnos.context.shorten import CannotShrinkError, shorten, text_to_count
 from limnos.context.shown import Shown, join, joined, rendered, visible
 from limnos.kernel.conversation import Conversation, Said, Step, Unit
 from limnos.kernel.errors import LimitError
@@ -187,7 +187,7 @@ class Window:
         """
         try:
             rest = shorten(messages[1:], bound - fixed, self._message_tokens)
-        except TooLargeError as error:
+        except CannotShrinkError as error:
             if self._used <= self.budget:
                 return joined(messages), self._used
             raise LimitError(
