@@ -10,7 +10,7 @@ from limnos.agent.clock import RandomIds, SystemClock
 from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
 from limnos.agent.prompt import host_facts, system_prompt
-from limnos.agent.runner import Desk, Fittings, Runner
+from limnos.agent.runner import Fittings, OpenQuestions, Runner
 from limnos.agent.sessions import SessionFiles, fold
 from limnos.agent.settings import Environment, Settings
 from limnos.agent.toolbox.files import file_tools
@@ -123,10 +123,10 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
     catalogue = register(registry, chosen)
     window = _window(settings, model, catalogue, base.environment, place)
     ids = RandomIds(base.files.exists)
-    desk = Desk(settings.approval_seconds)
+    questions = OpenQuestions(settings.approval_seconds)
     gate = Gate(
         GateSettings(mode_of(settings.mode), opening.trusted, settings.approval_seconds),
-        desk if opening.attended else None,
+        questions if opening.attended else None,
         stream,
         ids,
         stored_rules(log.history.events, opening.cwd),
@@ -139,7 +139,7 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
     loop = Loop(Parts(model, window, calls, stages, stream, ids, settings.reply_tokens))
     fittings = Fittings(
         loop=loop,
-        desk=desk,
+        questions=questions,
         new_turn=gate.new_turn,
         meter=_meter(base, settings),
         history=partial(_after, log.path),

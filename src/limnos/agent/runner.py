@@ -29,8 +29,8 @@ class Input(NamedTuple):
     principal: str
 
 
-class Desk:
-    """Where questions wait for the person. Implements `kernel.seams.Approver`."""
+class OpenQuestions:
+    """The questions that wait for the person. Implements `kernel.seams.Approver`."""
 
     def __init__(self, expire_seconds: float) -> None:
         self._expire_seconds = expire_seconds
@@ -62,7 +62,7 @@ class Fittings(NamedTuple):
     """
 
     loop: Loop
-    desk: Desk
+    questions: OpenQuestions
     new_turn: Callable[[], None]
     meter: Callable[[], Meter]
     history: Callable[[int], list[Event]]
@@ -178,7 +178,7 @@ class Runner:
 
     def answer(self, approval: str, answer: Answer) -> bool:
         """Answer an open question."""
-        return self._fit.desk.answer(approval, answer)
+        return self._fit.questions.answer(approval, answer)
 
     async def events(self, after: int) -> AsyncIterator[Event]:
         """The persisted events above `after`, then live ones, each once and in order."""
