@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from limnos.agent.recorded import (
     RecordEnds,
     canonical,
 )
-from limnos.agent.runner import narrow
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
@@ -273,7 +273,7 @@ def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn:
     cwd = _folder(episode, before)
     recorded = RecordedTools(episode, turn.cancel, _today(stream.clock, cwd))
     stream.listen(recorded.hear)
-    stream.listen(lambda event: _merge(turn, event))
+    stream.listen(partial(_hear, turn))
     gate = Gate(
         GateSettings(mode_of(started.mode), started.trusted),
         RecordedAnswers(episode, turn.cancel) if started.attended else None,
@@ -300,9 +300,9 @@ def _folder(episode: Episode, before: Sequence[Event]) -> str:
     return next(found, "/")
 
 
-def _merge(turn: Turn, event: Event) -> None:
+def _hear(turn: Turn, event: Event) -> None:
     if isinstance(event, InputInjected):
-        narrow(turn, parse_principal(event.principal))
+        turn.narrow(parse_principal(event.principal))
 
 
 class _RecordedIds:

@@ -334,18 +334,13 @@ class Runner:
 
     def _tell(self, event: Event) -> None:
         if isinstance(event, InputInjected) and self._turn is not None:
-            narrow(self._turn, parse_principal(event.principal))
+            self._turn.narrow(parse_principal(event.principal))
         for inbox in tuple(self._readers):
             inbox.put_nowait(event)
 
     def _end(self, fault: BaseException | None) -> None:
         for inbox in tuple(self._readers):
             inbox.put_nowait(_Ended(fault))
-
-
-def narrow(turn: Turn, principal: Principal) -> None:
-    """Take an input of `principal` into `turn`: from now on it has the rights that all its speakers have."""
-    turn.principal = turn.state.principal = turn.principal.narrowed(principal)
 
 
 def _unsaved(turn: Turn | None, error: StorageError) -> TurnFinished:

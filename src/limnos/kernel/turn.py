@@ -51,6 +51,10 @@ class Turn:
     def __post_init__(self) -> None:
         self.state = TurnState(self.principal, self.cancel, Repeats())
 
+    def narrow(self, principal: Principal) -> None:
+        """Take in an input of `principal`: from now on the turn has the rights that all its speakers have."""
+        self.principal = self.state.principal = self.principal.narrowed(principal)
+
 
 class Ending(NamedTuple):
     """How a turn ended; `message` and `fix` say why and what to do when it was not `done`."""
