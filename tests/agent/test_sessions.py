@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from limnos.agent.sessions import SessionFiles
+from limnos.kernel.conversation import fold
 from limnos.kernel.errors import UsageError
 from limnos.kernel.events import (
     ApprovalAnswered,
@@ -121,6 +122,7 @@ def test_a_session_that_is_open_somewhere_says_whether_it_works_or_waits(
     ("title", "events"),
     [
         ("Plan my week", (STARTED, SAID)),
+        ("Plan it", (STARTED, SAID.changed(input="Plan it\x0bplease"))),
         ("Week", (STARTED, SAID, SessionChanged(title="Week"))),
         (
             "New",
@@ -143,7 +145,9 @@ def test_the_title_is_the_last_one_given_else_the_first_line_said(
     files = sessions(tmp_path)
     write(files, "s1", *events).close()
 
-    assert files.summaries()[0].title == title
+    (row,) = files.summaries()
+    assert row.title == title
+    assert fold(read_history(Path(row.path)).events).title == title
 
 
 def test_the_sessions_written_last_come_first_and_a_limit_keeps_these(tmp_path: Path) -> None:

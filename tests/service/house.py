@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 
 from limnos.agent.clock import SystemClock
 from limnos.agent.replay import Divergence, verify
-from limnos.agent.sessions import fold
 from limnos.agent.settings import Environment, load, read_environment
-from limnos.kernel.conversation import Conversation
+from limnos.kernel.conversation import Conversation, fold
 from limnos.kernel.events import ApprovalAsked, Event, TurnFinished
 from limnos.kernel.seams import Answer
 from limnos.service.client import Kernel, Open, Send, Session

@@ -11,7 +11,7 @@ from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
 from limnos.agent.prompt import host_facts, system_prompt
 from limnos.agent.runner import Fittings, OpenQuestions, Runner
-from limnos.agent.sessions import SessionFiles, fold
+from limnos.agent.sessions import SessionFiles
 from limnos.agent.settings import Environment, Settings
 from limnos.agent.toolbox.files import file_tools
 from limnos.agent.toolbox.kernel import block_tool, catalogue_tool, clock_tool, plan_tool
@@ -21,6 +21,7 @@ from limnos.agent.workplace import Workplace
 from limnos.context.window import Window, WindowSettings
 from limnos.kernel.approvals import Gate, GateSettings, Mode
 from limnos.kernel.calls import Calls, Toolset
+from limnos.kernel.conversation import fold
 from limnos.kernel.events import ApprovalAnswered, ApprovalAsked, Event, PlanUpdated, SessionStarted, Warned
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop

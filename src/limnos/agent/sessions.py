@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from limnos.kernel.conversation import Conversation
+from limnos.kernel.conversation import fold, title_of
 from limnos.kernel.errors import UsageError
 from limnos.kernel.events import (
     ApprovalAnswered,
@@ -147,14 +147,6 @@ class SessionFiles:
         return [note, end]
 
 
-def fold(events: list[Event] | tuple[Event, ...]) -> Conversation:
-    """The conversation that `events` stand for."""
-    conversation = Conversation()
-    for event in events:
-        conversation.apply(event)
-    return conversation
-
-
 def _copied(event: Event, session: str, origin: str) -> Event:
     """An event of a fork. What was said yes to for one session holds for that one only."""
     match event:
@@ -226,7 +218,7 @@ def _title(records: list[dict[str, Any]]) -> str:
     if titles:
         return str(titles[-1])
     first = next((record for record in records if record["type"] == TurnStarted.type), None)
-    return str(first.get("input", "")).strip().split("\n")[0][:80] if first else ""
+    return title_of(str(first.get("input", ""))) if first else ""
 
 
 def _state(recent: list[dict[str, Any]], locked: bool) -> str:

@@ -4,7 +4,7 @@ A *step* (the reply and the results of its calls) is never split; a user message
 same fold serves a running session and one that is loaded from disk, so both are the same by construction.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeAlias, cast
@@ -36,6 +36,8 @@ from limnos.kernel.messages import (
     tool_message,
     user,
 )
+
+TITLE_CHARACTERS = 80
 
 
 @dataclass(slots=True)
@@ -150,9 +152,7 @@ class Conversation:
         self.turn, self.step, self.turn_open = event.turn, 0, True
         self.turn_tokens, self.turn_cost = 0, Decimal(0)
         self._hear(event)
-        self.title = (
-            self.title or event.input.strip().splitlines()[0][:80] if event.input.strip() else self.title
-        )
+        self.title = self.title or title_of(event.input)
 
     def _hear(self, event: TurnStarted | InputInjected) -> None:
         self.client_ids.add(event.client_id)
@@ -185,6 +185,19 @@ class Conversation:
             step = self._begin_step(event, parts)
         step.parts = parts
         step.complete, step.open = event.complete, False
+
+
+def fold(events: Iterable[Event]) -> Conversation:
+    """The conversation that `events` stand for."""
+    conversation = Conversation()
+    for event in events:
+        conversation.apply(event)
+    return conversation
+
+
+def title_of(text: str) -> str:
+    """What a session is called after its first input: the beginning of its first line."""
+    return next(iter(text.strip().splitlines()), "")[:TITLE_CHARACTERS]
 
 
 def _parts(text: str, reasoning: Sequence[Mapping[str, Any]]) -> tuple[Part, ...]:

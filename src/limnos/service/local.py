@@ -11,9 +11,9 @@ from limnos.agent.build import Home, Opening, home, model_of, open_session
 from limnos.agent.clock import RandomIds
 from limnos.agent.export import export_markdown, export_openai
 from limnos.agent.runner import Input, Runner
-from limnos.agent.sessions import fold
 from limnos.agent.settings import KEYS, Environment, Settings, parse_value, with_workspace
 from limnos.kernel.cancel import StopReason
+from limnos.kernel.conversation import fold
 from limnos.kernel.errors import UsageError
 from limnos.kernel.events import Event, SessionChanged
 from limnos.kernel.model import Model

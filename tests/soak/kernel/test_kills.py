@@ -15,8 +15,8 @@ import pytest
 
 from limnos.agent.clock import SystemClock
 from limnos.agent.replay import verify
-from limnos.agent.sessions import fold
 from limnos.agent.settings import load, read_environment
+from limnos.kernel.conversation import fold
 from limnos.kernel.events import CallFinished, CallStarted, Event, TurnFinished
 from limnos.kernel.pairing import check_pairing
 from limnos.service.client import Open, Send
