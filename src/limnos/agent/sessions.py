@@ -21,9 +21,9 @@ from limnos.kernel.events import (
     to_record,
 )
 from limnos.kernel.seams import Clock
-from limnos.store.audit import read_history, storage_error
+from limnos.store.audit import read_history
 from limnos.store.records import encode_record, parse_record, read_records
-from limnos.store.whole import write_whole
+from limnos.store.whole import storage_error, write_whole
 
 _EDGE = 65_536
 _RENAMED = b'"type":"session_changed"'

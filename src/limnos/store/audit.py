@@ -1,6 +1,5 @@
 """The audit log: one append-only JSONL file per session. It is the truth; everything else is derived."""
 
-import errno
 import fcntl
 import os
 import time
@@ -12,7 +11,7 @@ from limnos.kernel.errors import SessionInUseError, StorageError
 from limnos.kernel.events import Event, from_record, to_record
 from limnos.sdk.durable import sync_folder
 from limnos.store.records import Loaded, RecordError, encode_record, read_records
-from limnos.store.whole import private_folder
+from limnos.store.whole import private_folder, storage_error
 
 # A lister asks for the lock for an instant to see who works; that must not look like a second writer.
 LOCK_TRIES = 20
@@ -168,18 +167,3 @@ def _lock(descriptor: int, path: Path) -> None:
         f"session {session} cannot be written: it is open in another process",
         f"limnos replay {session} to read, limnos open {session} --fork to write",
     )
-
-
-def storage_error(path: Path, error: OSError) -> StorageError:
-    """What a failed write means for the person."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageError(
-            f"nothing is saved from now on: the disk of {path.parent} is full",
-            "free some space, then /continue",
-        )
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return StorageError(
-            f"{path.parent} cannot be written: {error.strerror}",
-            "make it writable, or name another home in LIMNOS_HOME",
-        )
-    return StorageError(f"{path} failed: {error.strerror}", "check the disk, then /continue")

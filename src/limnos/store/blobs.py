@@ -4,8 +4,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from limnos.store.audit import storage_error
-from limnos.store.whole import write_whole
+from limnos.store.whole import storage_error, write_whole
 
 _BLOCK = re.compile(r"b[0-9a-f]{32}")
 

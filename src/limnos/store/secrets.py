@@ -5,8 +5,7 @@ from pathlib import Path
 
 from limnos import lazy
 from limnos.kernel.errors import SettingsError, UsageError
-from limnos.store.audit import storage_error
-from limnos.store.whole import write_whole
+from limnos.store.whole import storage_error, write_whole
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from limnos.store.audit import storage_error
-from limnos.store.whole import private_folder
+from limnos.store.whole import private_folder, storage_error
 
 
 class SpendingFile:

@@ -1,10 +1,12 @@
-"""Files of limnos's own state: whole or absent, and for their owner alone."""
+"""Files of limnos's own state: whole or absent, for their owner alone; and what it means when that fails."""
 
+import errno
 import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from limnos.kernel.errors import StorageError
 from limnos.sdk.durable import sync_folder
 
 
@@ -36,3 +38,18 @@ def write_whole(path: Path, data: bytes) -> None:
         with suppress(OSError):
             draft.unlink()
         raise
+
+
+def storage_error(path: Path, error: OSError) -> StorageError:
+    """What a failed write means for the person."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageError(
+            f"nothing is saved from now on: the disk of {path.parent} is full",
+            "free some space, then /continue",
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return StorageError(
+            f"{path.parent} cannot be written: {error.strerror}",
+            "make it writable, or name another home in LIMNOS_HOME",
+        )
+    return StorageError(f"{path} failed: {error.strerror}", "check the disk, then /continue")
