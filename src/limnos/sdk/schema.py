@@ -1,7 +1,7 @@
-"""Arguments against a JSON Schema: strict, except for scalars that a model wrote as text."""
+"""Arguments and their JSON Schema: checked strictly, except for scalars that a model wrote as text."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from limnos import lazy
@@ -43,6 +43,16 @@ class SchemaValidator:
             )
             known = self._compiled[id(schema)] = (schema, compiled)
         return known[1]
+
+
+def object_schema(required: Sequence[str], **properties: Any) -> dict[str, Any]:
+    """The schema of arguments that have these properties and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
 
 
 def _refuse(uri: str) -> Any:

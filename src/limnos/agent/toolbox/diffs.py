@@ -3,6 +3,7 @@
 from itertools import takewhile
 
 from limnos import lazy
+from limnos.sdk.texts import lines_of
 
 CONTEXT = 3
 # More than this is shown as its beginning, its end, and how much stands between.
@@ -10,12 +11,6 @@ MAX_LINES, LAST_LINES = 2_000, 200
 MAX_LINE = 2_000
 # Looking for what stayed is quadratic and worse: 4,000 lines of a hundred kinds take 0.1 s, 100,000 hours.
 MAX_COMPARED = 4_000
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of `text` with their ends; only LF ends a line, as for every other tool."""
-    *whole, last = text.split("\n")
-    return [*(f"{line}\n" for line in whole), *([last] if last else [])]
 
 
 def unified(path: str, before: bytes, after: bytes) -> str:
@@ -87,8 +82,3 @@ def _replaced(old: list[str], new: list[str], first: int, last: int) -> list[str
         *(f"+{line}" for line in come),
         *(f" {line}" for line in behind),
     ]
-
-
-def counted(number: int, what: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -4,16 +4,16 @@ import asyncio
 import hashlib
 import os
 from functools import partial
-from typing import Any
 
-from limnos.agent.toolbox.diffs import counted, lines_of, unified
+from limnos.agent.toolbox.diffs import unified
 from limnos.agent.toolbox.writing import uninterrupted
 from limnos.kernel.messages import Arguments
 from limnos.kernel.seams import Rule
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
 from limnos.sdk.edits import Edited, EditError, replace_exactly
 from limnos.sdk.files import MAX_ENTRIES, Entry, Files, shown
-from limnos.sdk.texts import decoded
+from limnos.sdk.schema import object_schema
+from limnos.sdk.texts import counted, decoded, lines_of
 
 DEFAULT_LINES = 2000
 _PATH = {"type": "string", "description": "path of the file, relative to the working folder"}
@@ -25,17 +25,13 @@ def file_tools(files: Files) -> list[Tool]:
     return [*_readers(tools), *_writers(tools)]
 
 
-def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
 def _readers(tools: "_FileTools") -> list[Tool]:
     lines = f"how many lines; {DEFAULT_LINES} if absent"
     return [
         Tool(
             "read_file",
             "Read a text file.",
-            _schema(
+            object_schema(
                 ["path"],
                 path=_PATH,
                 start_line={"type": "integer", "minimum": 1, "description": "first line to read, from 1"},
@@ -50,7 +46,9 @@ def _readers(tools: "_FileTools") -> list[Tool]:
         Tool(
             "list_dir",
             "List the files and folders in a folder, with their sizes.",
-            _schema([], path={"type": "string", "description": "the folder; the working folder if absent"}),
+            object_schema(
+                [], path={"type": "string", "description": "the folder; the working folder if absent"}
+            ),
             tools.list,
             parallel_safe=True,
             private=True,
@@ -65,7 +63,7 @@ def _writers(tools: "_FileTools") -> list[Tool]:
     write = Tool(
         "write_file",
         "Create a file or replace its whole content.",
-        _schema(["path", "content"], path=_PATH, content=whole),
+        object_schema(["path", "content"], path=_PATH, content=whole),
         tools.write,
         effects="local",
         needs_approval=True,
@@ -79,7 +77,7 @@ def _writers(tools: "_FileTools") -> list[Tool]:
     edit = write._replace(
         name="edit_file",
         description="Replace an exact text in a file by another.",
-        parameters=_schema(
+        parameters=object_schema(
             ["path", "old", "new"],
             path=_PATH,
             old={"type": "string", "description": "the exact text to replace; it must occur once"},

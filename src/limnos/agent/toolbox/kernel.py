@@ -1,6 +1,6 @@
 """The kernel's own tools: the time, the plan, closed tool groups, and paging through large results."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -9,17 +9,9 @@ from limnos.kernel.messages import Arguments
 from limnos.kernel.registry import Catalogue
 from limnos.kernel.seams import Blobs, Clock
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
+from limnos.sdk.schema import object_schema
 
 PAGE = 20_000
-
-
-def _object(required: Sequence[str], **properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
 
 
 def clock_tool(clock: Clock, zone: Callable[[], str]) -> Tool:
@@ -40,7 +32,9 @@ def clock_tool(clock: Clock, zone: Callable[[], str]) -> Tool:
     return Tool(
         "now",
         "Tell the current date, weekday and time.",
-        _object([], zone={"type": "string", "description": "IANA time zone; the person's own if absent"}),
+        object_schema(
+            [], zone={"type": "string", "description": "IANA time zone; the person's own if absent"}
+        ),
         now,
         parallel_safe=True,
         repeatable=True,
@@ -56,23 +50,15 @@ def plan_tool(publish: Callable[[list[dict[str, Any]]], None]) -> Tool:
         done = sum(item["state"] == "done" for item in items)
         return Output(f"The plan has {len(items)} points, {done} done.", f"{done} of {len(items)} done")
 
-    item = {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string", "minLength": 1, "maxLength": 200, "description": "what is to be done"},
-            "state": {
-                "type": "string",
-                "enum": ["pending", "active", "done"],
-                "description": "how far it is",
-            },
-        },
-        "required": ["text", "state"],
-        "additionalProperties": False,
-    }
+    item = object_schema(
+        ["text", "state"],
+        text={"type": "string", "minLength": 1, "maxLength": 200, "description": "what is to be done"},
+        state={"type": "string", "enum": ["pending", "active", "done"], "description": "how far it is"},
+    )
     return Tool(
         "plan_update",
         "Replace the plan of a longer task.",
-        _object(
+        object_schema(
             ["items"],
             items={"type": "array", "maxItems": 20, "items": item, "description": "all points in order"},
         ),
@@ -101,7 +87,7 @@ def block_tool(blobs: Blobs) -> Tool:
     return Tool(
         "block_read",
         "Read on in a large result by its block id.",
-        _object(
+        object_schema(
             ["block"],
             block={"type": "string", "description": "the id that stands where the result was cut"},
             start={
@@ -131,6 +117,6 @@ def catalogue_tool(catalogue: Catalogue) -> Tool:
     return Tool(
         "tools_open",
         "Open a group of tools that the system prompt names.",
-        _object(["plugin"], plugin={"type": "string", "description": "name of the group"}),
+        object_schema(["plugin"], plugin={"type": "string", "description": "name of the group"}),
         open_plugin,
     )

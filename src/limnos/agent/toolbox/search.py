@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Any
 
 from limnos import lazy
-from limnos.agent.toolbox.diffs import counted, lines_of
 from limnos.kernel.messages import Arguments
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
 from limnos.sdk.files import MAX_ENTRIES, Files, shown
-from limnos.sdk.texts import decoded
+from limnos.sdk.schema import object_schema
+from limnos.sdk.texts import counted, decoded, lines_of
 
 MAX_FOUND = 200
 MAX_LINE = 300
@@ -30,15 +30,11 @@ def search_tools(files: Files) -> list[Tool]:
         Tool(
             "find_files",
             "Find files by name, in all folders below.",
-            {
-                "type": "object",
-                "properties": {
-                    "pattern": {"type": "string", "description": "name with wildcards, for example *.py"},
-                    "path": folder,
-                },
-                "required": ["pattern"],
-                "additionalProperties": False,
-            },
+            object_schema(
+                ["pattern"],
+                pattern={"type": "string", "description": "name with wildcards, for example *.py"},
+                path=folder,
+            ),
             tools.find,
             parallel_safe=True,
             private=True,
@@ -47,16 +43,12 @@ def search_tools(files: Files) -> list[Tool]:
         Tool(
             "search_text",
             "Find lines that hold a text, in all files below.",
-            {
-                "type": "object",
-                "properties": {
-                    "query": {"type": "string", "minLength": 1, "description": "the text to look for"},
-                    "path": folder,
-                    "regex": {"type": "boolean", "description": "the query is a regular expression"},
-                },
-                "required": ["query"],
-                "additionalProperties": False,
-            },
+            object_schema(
+                ["query"],
+                query={"type": "string", "minLength": 1, "description": "the text to look for"},
+                path=folder,
+                regex={"type": "boolean", "description": "the query is a regular expression"},
+            ),
             tools.search,
             parallel_safe=True,
             private=True,

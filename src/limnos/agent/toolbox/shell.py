@@ -6,6 +6,7 @@ from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext
 from limnos.process.capture import Completed, run
 from limnos.process.spawn import ChildSpec, StartError
+from limnos.sdk.schema import object_schema
 
 MAX_OUTPUT = 1_000_000
 LONGEST_S = 3600.0
@@ -18,24 +19,16 @@ def shell_tools(environment: Mapping[str, str], seconds: float) -> list[Tool]:
         Tool(
             "run_command",
             "Run a shell command and return its output and exit status.",
-            {
-                "type": "object",
-                "properties": {
-                    "command": {
-                        "type": "string",
-                        "minLength": 1,
-                        "description": "the command line, for bash",
-                    },
-                    "timeout_s": {
-                        "type": "number",
-                        "minimum": 1,
-                        "maximum": LONGEST_S,
-                        "description": f"seconds it may take; {seconds:g} if absent",
-                    },
+            object_schema(
+                ["command"],
+                command={"type": "string", "minLength": 1, "description": "the command line, for bash"},
+                timeout_s={
+                    "type": "number",
+                    "minimum": 1,
+                    "maximum": LONGEST_S,
+                    "description": f"seconds it may take; {seconds:g} if absent",
                 },
-                "required": ["command"],
-                "additionalProperties": False,
-            },
+            ),
             tools.run,
             effects="local",
             needs_approval=True,
