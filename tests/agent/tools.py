@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from limnos.agent.build import ToolInputs, built_in_tools
 from limnos.kernel.messages import ToolError
 from limnos.kernel.seams import Invalid
-from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
+from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure, preview_of
 from limnos.sdk.files import Files
 from limnos.sdk.schema import SchemaValidator
 from limnos.testing.doubles import FixedClock, MemoryBlobs
@@ -76,9 +75,7 @@ class Toolbox:
 
     def preview(self, name: str, **arguments: Any) -> Any:
         """What the person is shown before a yes."""
-        preview: Callable[[dict[str, Any]], Any] | None = self.tools[name].preview
-        assert preview is not None
-        return preview(arguments)
+        return preview_of(self.tools[name], arguments)
 
     def _report(self, text: str, fraction: float | None = None) -> None:
         self.said.append(text)

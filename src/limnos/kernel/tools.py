@@ -64,8 +64,9 @@ class Tool(NamedTuple):
 
     `needs_approval` may look at the arguments. `subject` is what rules are compared with (a path, a
     command). `always_asks` holds in every mode and against every allow rule; `edits_files` passes in mode
-    auto inside a trusted workspace. `preview` is asked only when a person is asked; `state` is a digest of
-    what the preview rests on: when it is another one at the time of the call, the call is refused.
+    auto inside a trusted workspace. `preview` is asked only when a person is asked, and may raise
+    ToolFailure: then the call would fail. `state` is a digest of what the preview rests on: when it is
+    another one at the time of the call, the call is refused.
     `private` tools are the owner's alone. `repeatable` tools may be called with the same arguments again
     and again (polling).
     `timeout_s` is in seconds; `after_timeout` says what became of the work then. `no_memory` and `cleaner`

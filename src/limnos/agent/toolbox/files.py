@@ -146,24 +146,18 @@ class _FileTools:
         try:
             before = self._files.read(path)
         except ToolFailure as failure:
-            before = b""
             if failure.error.reason != "not_found":
-                return Preview(failure.error.detail, ("this would fail",))
-        try:
-            after = _encoded(path, arguments["content"])
-        except ToolFailure as failure:
-            return Preview(failure.error.detail, ("this would fail",))
+                raise
+            before = b""
+        after = _encoded(path, arguments["content"])
         named = f"{path}{self._linked(path)}"
         reason = f"replaces {named}" if before else f"creates {named}, {len(after)} bytes"
         return Preview(unified(path, before, after), (reason,), self._rule("write_file", arguments))
 
     def preview_edit(self, arguments: Arguments) -> Preview:
         path = arguments["path"]
-        try:
-            edited = self._edited(arguments)
-            before = self._files.read(path)
-        except ToolFailure as failure:
-            return Preview(failure.error.detail, ("this would fail",))
+        edited = self._edited(arguments)
+        before = self._files.read(path)
         reason = f"changes 1 file, {counted(edited.places, 'place')}{self._linked(path)}"
         return Preview(unified(path, before, edited.data), (reason,), self._rule("edit_file", arguments))
 
