@@ -1,7 +1,6 @@
 """What a session file says a model and its tools did, as a model and tools that do it again."""
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,6 +23,8 @@ from limnos.kernel.events import (
     ReplyFinished,
     StepFinished,
     TurnFinished,
+    TurnResumed,
+    TurnStarted,
     UsageRecorded,
 )
 from limnos.kernel.messages import Arguments, ToolCall, text_of
@@ -41,13 +42,12 @@ class RecordEnds(BaseException):
 
 @dataclass(slots=True)
 class RecordedStep:
-    """One reply as it was recorded; `stopped` when a person stopped the turn while it streamed."""
+    """One reply as it was recorded. `injected` are the inputs that joined the turn right after it."""
 
     text: str
     reasoning: Sequence[Mapping[str, Any]]
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     finish: str = "stop"
-    detail: str = ""
     usage: Usage | None = None
     injected: list[InputInjected] = field(default_factory=list[InputInjected])
 
@@ -56,7 +56,7 @@ class RecordedStep:
 class Episode:
     """The events from a turn's start, or its continuation, up to the next one."""
 
-    head: Event
+    head: TurnStarted | TurnResumed
     events: list[Event]
 
     @property
@@ -148,7 +148,7 @@ class RecordedModel:
         if step.usage is not None:
             yield step.usage
         self._inbox.extend(step.injected)
-        yield Finish(_reason(step.finish), tuple(step.calls), step.detail)
+        yield Finish(_reason(step.finish), tuple(step.calls))
 
     async def _finish_as_recorded(self) -> None:
         end = self._episode.end
@@ -189,13 +189,15 @@ class RecordedTools:
             self.registry.register(
                 tool._replace(execute=self.execute, preview=self.preview, state=None, timeout_s=3600.0)
             )
+        ran = {event.call for event in episode.events if isinstance(event, CallStarted)}
         for event in episode.events:
-            ran = isinstance(event, CallProposed) and self._ran(episode, event.call)
-            if isinstance(event, CallProposed) and ran and self.registry.get(event.tool) is None:
-                self.registry.register(_unknown_tool(event, self))
+            if isinstance(event, CallProposed) and event.call in ran:
+                self._stand_in(event)
 
-    def _ran(self, episode: Episode, call: str) -> bool:
-        return any(isinstance(event, CallStarted) and event.call == call for event in episode.events)
+    def _stand_in(self, proposed: CallProposed) -> None:
+        """Have a tool for a call that ran then, also when there is none of its name today."""
+        if self.registry.get(proposed.tool) is None:
+            self.registry.register(_unknown_tool(proposed, self))
 
     async def execute(self, arguments: Arguments, context: ToolContext) -> Output:
         """Return what was recorded for this call."""
@@ -265,8 +267,3 @@ class RecordedAnswers:
             await self._episode.stop_here(self._cancel)
         principal = parse_principal(event.principal)
         return Answer(event.answer, event.reason, event.arguments, principal, event.source)
-
-
-def canonical(value: Any) -> str:
-    """JSON with sorted keys, for comparison."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)

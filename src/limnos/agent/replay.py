@@ -1,7 +1,9 @@
 """Replaying a session: the same loop over the recorded replies and results, compared event by event."""
 
 import asyncio
+import json
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -11,14 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from limnos.agent.build import ToolInputs, built_in_tools, mode_of, register, stored_rules
-from limnos.agent.recorded import (
-    Episode,
-    RecordedAnswers,
-    RecordedModel,
-    RecordedTools,
-    RecordEnds,
-    canonical,
-)
+from limnos.agent.recorded import Episode, RecordedAnswers, RecordedModel, RecordedTools, RecordEnds
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
@@ -27,17 +22,19 @@ from limnos.kernel.errors import LimitError
 from limnos.kernel.events import (
     ApprovalAnswered,
     ApprovalAsked,
+    CallFinished,
     CallStarted,
     Event,
     InputInjected,
     SessionStarted,
+    StepFinished,
+    TurnFinished,
     TurnResumed,
     TurnStarted,
     to_record,
 )
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop
-from limnos.kernel.messages import Message
 from limnos.kernel.model import Usage
 from limnos.kernel.registry import Catalogue, Registry
 from limnos.kernel.seams import Clock, Rendered, parse_principal
@@ -86,7 +83,7 @@ class Verification:
 
 
 @dataclass(slots=True)
-class _NoLog:
+class _MemoryLog:
     """A log that keeps what would have been written."""
 
     events: list[Event] = field(default_factory=list[Event])
@@ -95,12 +92,11 @@ class _NoLog:
         self.events.append(event)
 
 
-class _WholeContext:
+class _NoContext:
     """Shows a recorded model nothing: it knows what it says."""
 
     async def render(self, conversation: Conversation, *, note: str = "", tools: bool = True) -> Rendered:
-        messages: tuple[Message, ...] = ()
-        return Rendered(messages, (), used=1, budget=1_000_000, reserve=0)
+        return Rendered((), (), used=1, budget=1_000_000, reserve=0)
 
     def overflowed(self, limit: int | None) -> None:
         """Nothing to shrink."""
@@ -226,15 +222,13 @@ def _episodes(events: tuple[Event, ...]) -> list[tuple[int, Episode]]:
 async def _run(
     episode: Episode, before: Sequence[Event], conversation: Conversation, clock: Clock
 ) -> list[Event]:
-    log = _NoLog()
+    log = _MemoryLog()
     stream = EventStream("replay", log, clock, conversation)
     stream.turn, stream.step = conversation.turn, conversation.step
     turn = _turn(episode, conversation, clock)
     loop = Loop(_parts(episode, before, stream, turn))
-    try:
+    with suppress(RecordEnds):
         await loop.run(turn, resumed=isinstance(episode.head, TurnResumed))
-    except RecordEnds:
-        return log.events
     return log.events
 
 
@@ -243,13 +237,7 @@ def _turn(episode: Episode, conversation: Conversation, clock: Clock) -> Turn:
     meter = _RecordedMeter(episode, cancel, clock)
     meter.steps = conversation.step if isinstance(episode.head, TurnResumed) else 0
     text = episode.head.input if isinstance(episode.head, TurnStarted) else ""
-    principal = (
-        parse_principal(episode.head.principal)
-        if isinstance(episode.head, TurnStarted | TurnResumed)
-        else None
-    )
-    assert principal is not None
-    return Turn(text, "replay", principal, meter, cancel)
+    return Turn(text, "replay", parse_principal(episode.head.principal), meter, cancel)
 
 
 def _free(model: str, usage: Usage) -> tuple[Decimal, str]:
@@ -287,7 +275,7 @@ def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn:
     stages = Pipeline()
     model = RecordedModel(episode, turn.cancel, turn.inbox, started.model)
     calls = Calls(tools, gate, stages, stream)
-    return Parts(model, _WholeContext(), calls, stages, stream, _RecordedIds(episode), 1024)
+    return Parts(model, _NoContext(), calls, stages, stream, _RecordedIds(episode), 1024)
 
 
 def _folder(episode: Episode, before: Sequence[Event]) -> str:
@@ -335,12 +323,14 @@ def _compare(episode: Episode, replayed: list[Event]) -> Divergence | None:
 
 
 def _is_recovery(event: Event) -> bool:
-    record = to_record(event)
-    if record["type"] == "step_finished":
-        return record["finish"] == "interrupted"
-    if record["type"] == "turn_finished":
-        return True
-    return record["type"] == "call_finished" and record["outcome"] in ("unknown", "cancelled")
+    """Whether this was written about a dead process, by the next one."""
+    match event:
+        case StepFinished():
+            return event.finish == "interrupted"
+        case CallFinished():
+            return event.outcome in ("unknown", "cancelled")
+        case _:
+            return isinstance(event, TurnFinished)
 
 
 def _difference(recorded: Event, replayed: Event) -> Divergence | None:
@@ -348,10 +338,15 @@ def _difference(recorded: Event, replayed: Event) -> Divergence | None:
         return Divergence(recorded.seq, "event", recorded.type, replayed.type)
     one, other = to_record(recorded), to_record(replayed)
     for name in COMPARED[recorded.type]:
-        if canonical(one[name]) != canonical(other[name]):
+        if _canonical(one[name]) != _canonical(other[name]):
             return Divergence(recorded.seq, f"{recorded.type}.{name}", _short(one[name]), _short(other[name]))
     return None
 
 
+def _canonical(value: Any) -> str:
+    """JSON with sorted keys, for comparison."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
 def _short(value: Any) -> str:
-    return canonical(value)[:200]
+    return _canonical(value)[:200]
