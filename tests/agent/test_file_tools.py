@@ -79,7 +79,6 @@ def test_a_binary_file_is_refused(box: Toolbox) -> None:
         ("edit_file", {"path": "a.txt", "old": "", "new": "b"}, "failed"),
         ("edit_file", {"path": "a.txt", "old": "t", "new": "b"}, "failed"),
         ("list_dir", {"path": "none"}, "not_found"),
-        ("list_dir", {"path": "a.txt"}, "failed"),
         ("find_files", {"pattern": "*", "path": "none"}, "not_found"),
         ("search_text", {"query": "(", "regex": True}, "invalid_arguments"),
         ("search_text", {"query": ""}, "invalid_arguments"),
@@ -93,6 +92,29 @@ def test_what_cannot_be_done_is_a_failure_with_its_reason(
 
     assert box.fault(name, **arguments).reason == reason
     assert sorted(path.name for path in box.root.rglob("*")) == before
+
+
+def test_a_name_that_is_not_there_is_answered_with_those_it_may_have_meant(box: Toolbox) -> None:
+    (box.root / "conf").mkdir()
+    (box.root / "conf" / "server.ini").write_text("port=1")
+
+    assert "conf/server.ini" in str(box.fault("read_file", path="server.ini").hint)
+    assert "conf/server.ini" in str(box.fault("read_file", path="conf/servre.ini").hint)
+    assert "conf?" in str(box.fault("list_dir", path=" config").hint)
+    assert "find_files" in str(box.fault("list_dir", path="zzz/yyy").hint)
+
+
+def test_a_file_is_listed_as_itself(box: Toolbox) -> None:
+    (box.root / "one.txt").write_text("12345")
+
+    assert box.text("list_dir", path="one.txt").startswith("one.txt  5 bytes")
+
+
+def test_a_search_also_tells_of_names_that_hold_the_query(box: Toolbox) -> None:
+    (box.root / "invoices").mkdir()
+    (box.root / "invoices" / "may.csv").write_text("a,b")
+
+    assert box.text("search_text", query="invoices").endswith("Names that hold it: invoices/may.csv")
 
 
 def test_writing_and_editing_say_what_they_did(box: Toolbox) -> None:

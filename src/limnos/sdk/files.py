@@ -13,12 +13,14 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from limnos import lazy
 from limnos.kernel.messages import ErrorReason
 from limnos.kernel.tools import ToolFailure
 from limnos.sdk.durable import sync_folder
 
 MAX_READ = 20_000_000
 MAX_ENTRIES = 10_000
+NEAR, LIKENESS = 3, 0.5
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".hg", ".svn"})
 
@@ -78,9 +80,14 @@ class Files:
         return existing is None
 
     def list(self, path: str) -> list[Entry]:
-        """The names in a folder, at most 10,000, folders first, then by name. Raises ToolFailure."""
+        """The names in a folder, at most 10,000, folders first, then by name; of a file its own.
+
+        Raises ToolFailure.
+        """
         target = self._resolve(path)
         try:
+            if target.is_file():
+                return [Entry(target.name, "file", target.stat().st_size)]
             with os.scandir(target) as found:
                 first = islice(found, MAX_ENTRIES)
                 entries = [entry for one in first if (entry := _entry(one)) is not None]
@@ -100,7 +107,7 @@ class Files:
             yield os.path.relpath(target, self._root), info.st_size if info else 0
             return
         if not target.is_dir():
-            raise ToolFailure("not_found", f"{path} does not exist", "list the folder above it")
+            raise self._missing(path, "does not exist")
         seen = 0
         for folder, folders, names in os.walk(target):
             if left_out is not None:
@@ -151,14 +158,29 @@ class Files:
             raise _too_large(path, f"{info.st_size} bytes, more than {MAX_READ}")
 
     def _failure(self, path: str, error: OSError) -> ToolFailure:
+        if isinstance(error, FileNotFoundError):
+            return self._missing(path, "no such file or folder")
         reasons: dict[type[OSError], tuple[ErrorReason, str]] = {
-            FileNotFoundError: ("not_found", "list the folder, or find_files"),
             IsADirectoryError: ("failed", "use list_dir, or name a file in it"),
             NotADirectoryError: ("failed", "a part of the path is a file, not a folder"),
             PermissionError: ("unauthorized", "the person has to change who may do this"),
         }
         reason, hint = reasons.get(type(error), ("failed", "try another path"))
         return ToolFailure(reason, f"{path}: {error.strerror or error}", hint)
+
+    def _missing(self, path: str, what: str) -> ToolFailure:
+        near = self._near(path)
+        hint = f"did you mean {' or '.join(map(shown, near))}?" if near else "list the folder, or find_files"
+        return ToolFailure("not_found", f"{path}: {what}", hint)
+
+    def _near(self, path: str) -> tuple[str, ...]:
+        """Up to three names that `path` may have meant: like it in its folder, or the same one elsewhere."""
+        wanted, folder = Path(path.strip()), self._resolve(path).parent
+        names = [entry.name for entry in self.list(str(folder))] if folder.is_dir() else []
+        like = lazy.difflib.get_close_matches(wanted.name, names, NEAR, LIKENESS)
+        beside = [os.path.relpath(folder / name, self._root) for name in like]
+        elsewhere = (name for name, _ in self.walk(".") if Path(name).name == wanted.name)
+        return tuple(dict.fromkeys([*beside, *islice(elsewhere, NEAR)]))[:NEAR]
 
 
 def _too_large(path: str, size: str) -> ToolFailure:

@@ -17,6 +17,7 @@ from limnos.sdk.texts import counted, decoded, lines_of
 
 MAX_FOUND = 200
 MAX_LINE = 300
+MAX_NAMED = 5
 MAX_FILE = 5_000_000
 SECONDS = 20.0
 MAX_PATTERN_MEMORY = 64 << 20
@@ -67,6 +68,16 @@ class _Found:
     skipped: int = 0
     left_out: set[str] = field(default_factory=set[str])
     stopped: bool = False
+    named: list[str] = field(default_factory=list[str])
+
+    def note_name(self, name: str, matcher: Any) -> None:
+        """Keep a name that holds the query: who looks for text may have meant a file or folder."""
+        if len(self.named) < MAX_NAMED and matcher.search(shown(name)):
+            self.named.append(shown(name))
+
+    def named_so(self) -> list[str]:
+        """One line about those names, when there are some."""
+        return [f"Names that hold it: {', '.join(self.named)}"] if self.named else []
 
     def limits(self) -> str:
         """A clause for each reason why there may be more."""
@@ -112,15 +123,17 @@ class _SearchTools:
         found = await asyncio.to_thread(self._search, matcher, arguments.get("path") or ".")
         end = found.limits()
         if not found.lines:
-            return Output(f"No line holds {query!r}: nothing was found{end}.", f'"{query}", 0 found')
+            said = f"No line holds {query!r}: nothing was found{end}."
+            return Output("\n".join([said, *found.named_so()]), f'"{query}", 0 found')
         said = f"{counted(len(found.lines), 'line')} in {counted(found.files, 'file')}{end}"
-        return Output("\n".join([*found.lines, said]), f'"{query}", {said}', origin="file")
+        return Output("\n".join([*found.lines, said, *found.named_so()]), f'"{query}", {said}', origin="file")
 
     def _search(self, matcher: Any, path: str) -> _Found:
         found = _Found()
         deadline = time.monotonic() + SECONDS
         for name, size in self._files.walk(path, found.left_out):
             found.names += 1
+            found.note_name(name, matcher)
             text = self._text(name) if size <= MAX_FILE else None
             if text is None:
                 found.skipped += 1
