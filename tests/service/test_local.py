@@ -522,3 +522,24 @@ def test_several_sessions_work_at_once_and_close_together(tmp_path: Path) -> Non
     assert len({talk.session.id for talk in talks}) == 3
     for talk in talks:
         assert {event.session for event in talk.heard} == {talk.session.id}
+
+
+def test_a_session_tells_the_number_of_its_newest_event_also_when_opened_again(tmp_path: Path) -> None:
+    house = House(tmp_path)
+
+    async def story() -> tuple[Talk, list[int]]:
+        kernel = house.kernel(step("hello"))
+        talk = await house.open(kernel)
+        begun = talk.session.last_seq
+        await talk.say("hi")
+        said = talk.session.last_seq
+        await talk.session.close()
+        again = await kernel.open(Open(session=talk.session.id))
+        numbers = [begun, said, again.last_seq]
+        await kernel.close()
+        return talk, numbers
+
+    talk, numbers = run(story())
+
+    newest = read_history(Path(talk.session.path)).last_seq
+    assert numbers == [1, newest, newest]

@@ -47,6 +47,11 @@ class Session(Protocol):
         ...
 
     @property
+    def last_seq(self) -> int:
+        """The number of the newest persisted event; 0 when there is none."""
+        ...
+
+    @property
     def interrupted(self) -> bool:
         """Whether the last turn has no end yet and can be continued."""
         ...

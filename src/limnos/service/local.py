@@ -46,6 +46,11 @@ class LocalSession:
         return str(self._path)
 
     @property
+    def last_seq(self) -> int:
+        """See `Session`."""
+        return self._runner.stream.conversation.last_seq
+
+    @property
     def interrupted(self) -> bool:
         """See `Session`."""
         return self._runner.interrupted

@@ -11,8 +11,3 @@ def past_events(session: Session) -> tuple[Event, ...]:
     """The persisted events; none for a session that has no file yet."""
     path = Path(session.path)
     return read_history(path).events if path.exists() else ()
-
-
-def last_seq(session: Session) -> int:
-    """The number of the newest persisted event, 0 when there is none."""
-    return max((event.seq for event in past_events(session)), default=0)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from limnos.frontends.cli.accessible import FIRST_LINE, LETTERS, STILL_SECONDS, Speaker
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.faults import ENDINGS, faults_to
-from limnos.frontends.cli.history import last_seq
 from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.piped import LONGEST, piped_text, too_long
 from limnos.frontends.cli.slash import Desk, Leave
@@ -52,7 +51,7 @@ class LineChat:
         """Until the person leaves or the input ends and everything is answered."""
         loop = asyncio.get_running_loop()
         self._left = loop.create_future()
-        after = last_seq(self.desk.session)
+        after = self.desk.session.last_seq
         if self.accessible:
             self._show([line(FIRST_LINE)])
         reading = self._start_reading(loop)
@@ -236,7 +235,7 @@ class LineChat:
 
     def _give_up(self, finished: TurnFinished) -> None:
         """Leave when nobody can go on with the queue that a stop, or a disk that keeps nothing, has left."""
-        unsaved = finished.reason == "failed" and last_seq(self.desk.session) < finished.seq
+        unsaved = finished.reason == "failed" and self.desk.session.last_seq < finished.seq
         if unsaved or finished.reason == "stopped":
             self._leave(Leave(code=finished.exit))
 

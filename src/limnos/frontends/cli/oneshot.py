@@ -15,7 +15,6 @@ from decimal import Decimal
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.faults import ENDINGS, faults_to
-from limnos.frontends.cli.history import last_seq
 from limnos.frontends.cli.screen import Live, Screen
 from limnos.frontends.cli.spans import Line, is_text, line
 from limnos.frontends.cli.starting import NO_FLAGS, Flags
@@ -118,7 +117,7 @@ class OneShot:
             self._fail(fault)
 
     def _begin(self, text: str | None) -> AsyncIterator[Event]:
-        events = self.session.events(last_seq(self.session))
+        events = self.session.events(self.session.last_seq)
         if text is None and self.session.interrupted:
             self.session.resume()
             return _turn_of(events, None)
