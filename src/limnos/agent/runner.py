@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from limnos.kernel.cancel import Cancel, StopReason
 from limnos.kernel.errors import LimitError, StorageError, UsageError
-from limnos.kernel.events import Event, InputInjected, StepFinished, TurnFinished, TurnStarted
+from limnos.kernel.events import EXIT_CODES, Event, InputInjected, StepFinished, TurnFinished, TurnStarted
 from limnos.kernel.limits import Meter
 from limnos.kernel.loop import Loop
 from limnos.kernel.recovery import close_open_calls, resume
@@ -327,7 +327,13 @@ class Runner:
         stream.emit(StepFinished(text="[interrupted: limnos ended during this turn]", finish="interrupted"))
         stream.emit(
             TurnFinished(
-                reason="stopped", exit=130, steps=stream.step, calls=0, ms=0, tokens=0, message="limnos ended"
+                reason="stopped",
+                exit=EXIT_CODES["stopped"],
+                steps=stream.step,
+                calls=0,
+                ms=0,
+                tokens=0,
+                message="limnos ended",
             ),
             durable=True,
         )

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 from limnos.kernel.conversation import fold, title_of
 from limnos.kernel.errors import UsageError
 from limnos.kernel.events import (
+    EXIT_CODES,
     ApprovalAnswered,
     Event,
     SessionStarted,
@@ -141,7 +142,8 @@ class SessionFiles:
             seq=last.seq + 1, time=now, session=last.session, turn=last.turn, step=last.step,
         )  # fmt: skip
         end = TurnFinished(
-            reason="stopped", exit=130, steps=last.step, calls=0, ms=0, tokens=0, message="forked here",
+            reason="stopped", exit=EXIT_CODES["stopped"], message="forked here",
+            steps=last.step, calls=0, ms=0, tokens=0,
             seq=last.seq + 2, time=now, session=last.session, turn=last.turn, step=last.step,
         )  # fmt: skip
         return [note, end]

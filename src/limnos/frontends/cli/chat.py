@@ -23,15 +23,13 @@ from limnos.frontends.cli.slash import Desk, Leave, complete
 from limnos.frontends.cli.spans import Line, Span, line
 from limnos.frontends.cli.tty import RawTerminal
 from limnos.kernel.errors import LimnosError
-from limnos.kernel.events import Event, TurnStarted
+from limnos.kernel.events import EXIT_CODES, Event, TurnStarted
 from limnos.kernel.seams import Answer
 
 _STREAM_SECONDS = 1 / 30
 _SPINNER_SECONDS = 0.1
 _SHOWN_TURNS = 3
 _SHOWN_QUEUE = 4  # rows
-_STOPPED = 130
-_TERMINATED = 143
 _KEPT = line(Span("  your line is kept below", "dim"))
 
 
@@ -120,7 +118,7 @@ class Chat:
         """Stop the running turn; a second time ends the program without clean-up."""
         if self._stopping:
             self.desk.stop()
-            self.leave(Leave(code=_STOPPED))
+            self.leave(Leave(code=EXIT_CODES["stopped"]))
         elif self.desk.transcript.working:
             self._stopping = True
             self.print([line("  stopping; Ctrl-C again ends it without clean-up")])
@@ -269,7 +267,7 @@ class Chat:
 
     def _terminate(self) -> None:
         self.desk.session.stop("terminated")
-        self.leave(Leave(code=_TERMINATED))
+        self.leave(Leave(code=EXIT_CODES["terminated"]))
 
     def _readable(self) -> None:
         data = self.terminal.read()

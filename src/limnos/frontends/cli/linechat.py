@@ -17,12 +17,10 @@ from limnos.frontends.cli.slash import Desk, Leave
 from limnos.frontends.cli.spans import Line, is_text, line, plain
 from limnos.frontends.cli.times import counted
 from limnos.kernel.errors import LimitError, LimnosError
-from limnos.kernel.events import ApprovalAsked, Event, TurnFinished, TurnStarted
+from limnos.kernel.events import EXIT_CODES, ApprovalAsked, Event, TurnFinished, TurnStarted
 
 _PROGRESS_SECONDS = 10
 _MOST_WAITING = 1000  # lines; a program that writes faster than they are answered waits
-_STOPPED = 130
-_TERMINATED = 143
 
 
 @dataclass(slots=True)
@@ -219,11 +217,11 @@ class LineChat:
             self._show([line("  stopping; Ctrl-C again ends it without clean-up")])
             self.desk.stop()
         else:
-            self._leave(Leave(code=_STOPPED))
+            self._leave(Leave(code=EXIT_CODES["stopped"]))
 
     def _terminate(self) -> None:
         self.desk.session.stop("terminated")
-        self._leave(Leave(code=_TERMINATED))
+        self._leave(Leave(code=EXIT_CODES["terminated"]))
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (fault := task.exception()) is not None:

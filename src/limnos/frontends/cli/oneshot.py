@@ -21,6 +21,7 @@ from limnos.frontends.cli.starting import NO_FLAGS, Flags
 from limnos.frontends.cli.times import counted, duration, money, thousands
 from limnos.frontends.cli.transcript import Transcript
 from limnos.kernel.events import (
+    EXIT_CODES,
     TURN_ENDS,
     ApprovalAsked,
     CallFinished,
@@ -85,13 +86,14 @@ class OneShot:
         finally:
             for task in (ticking, watching):
                 task.cancel()
-            loop.remove_reader(sys.stdin.fileno()) if self.console.terminal.can_ask else None
+            if self.console.terminal.can_ask:
+                loop.remove_reader(sys.stdin.fileno())
             loop.remove_signal_handler(signal.SIGINT)
             for number in ENDINGS:
                 loop.remove_signal_handler(number)
         if finished is None:
             self._say(line(f"ended without clean-up; limnos run --continue {self.session.id} goes on"))
-            return 130
+            return EXIT_CODES["stopped"]
         self._last_lines(finished)
         return finished.exit
 

@@ -12,7 +12,8 @@ from limnos.frontends.cli.starting import NO_CONSENT, NO_FLAGS, Consent, Flags, 
 from limnos.frontends.cli.times import memory
 from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import LimnosError, UsageError
-from limnos.kernel.events import TurnFinished, TurnReason, to_record
+from limnos.kernel.events import TurnFinished, to_record
+from limnos.kernel.turn import ending_of
 from limnos.service.client import Open
 
 
@@ -76,16 +77,17 @@ def _task(console: Console, words: list[str], session: str | None) -> str | None
 
 
 def _failed(error: LimnosError) -> TurnFinished:
-    reasons: dict[int, TurnReason] = {3: "limit", 4: "denied"}
+    """The last line of a run in which no turn could begin."""
+    ending = ending_of(error)
     return TurnFinished(
-        reason=reasons.get(error.exit_code, "failed"),
+        reason=ending.reason,
         exit=error.exit_code,
         steps=0,
         calls=0,
         ms=0,
         tokens=0,
-        message=error.what,
-        fix=error.fix,
+        message=ending.message,
+        fix=ending.fix,
     )
 
 
