@@ -34,10 +34,9 @@ _FIELDS: Mapping[str, Mapping[str, type]] = {
     "error": {"detail": str},
     "overflow": {"tokens": int, "room": int},
 }
-_CPU_FLAGS = ("avx2", "fma", "bmi2", "f16c")
-_ADDRESS_SPACE_SPARE = (
-    6 << 30
-)  # libraries, thread stacks and reserved arenas; resident memory stays far below
+CPU_FLAGS = ("avx2", "fma", "bmi2", "f16c")
+# For libraries, thread stacks and reserved arenas; resident memory stays far below.
+_ADDRESS_SPACE_SPARE = 6 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +310,7 @@ def missing_cpu_flags(cpuinfo: str) -> list[str]:
     """
     line = next((line for line in cpuinfo.splitlines() if line.startswith("flags")), "")
     have = line.partition(":")[2].split()
-    return [flag.upper() for flag in _CPU_FLAGS if flag not in have] if have else []
+    return [flag.upper() for flag in CPU_FLAGS if flag not in have] if have else []
 
 
 def require_cpu(name: str, cpuinfo: Path = Path("/proc/cpuinfo")) -> None:

@@ -14,10 +14,10 @@ from limnos.frontends.cli.fetching import chosen_name, weights
 from limnos.frontends.cli.times import size
 from limnos.kernel.errors import LimnosError
 from limnos.providers.catalogue import catalogue
+from limnos.providers.embedded_runtime import CPU_FLAGS, missing_cpu_flags
 
 State: TypeAlias = Literal["done", "ask", "failed", "idle"]
 _LEAST_FREE = 1_000_000_000
-_FLAGS = ("avx2", "fma", "bmi2", "f16c")
 
 
 class Check(NamedTuple):
@@ -101,12 +101,10 @@ def _processor() -> Check:
         return Check("cpu", "idle", f"{machine}, its abilities are unknown here")
     if machine not in ("x86_64", "AMD64"):
         return Check("cpu", "done", f"{machine}, {os.cpu_count()} cores")
-    flags = set(next((row for row in text.split("\n") if row.startswith("flags")), "").split())
-    lacking = [flag for flag in _FLAGS if flag not in flags]
-    if lacking:
+    if missing := missing_cpu_flags(text):
         fix = "use a server instead: limnos config set providers.own.base_url ADDRESS"
-        return Check("cpu", "failed", f"no {', '.join(lacking)}, the embedded model cannot run", fix)
-    return Check("cpu", "done", f"{os.cpu_count()} cores with {', '.join(_FLAGS)}")
+        return Check("cpu", "failed", f"no {', '.join(missing)}, the embedded model cannot run", fix)
+    return Check("cpu", "done", f"{os.cpu_count()} cores with {', '.join(CPU_FLAGS)}")
 
 
 def _terminal(console: Console) -> Check:
