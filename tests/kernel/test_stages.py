@@ -5,11 +5,14 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from limnos.kernel.messages import Message, ToolResult, tool_message
+from limnos.kernel.pairing import check_pairing
 from limnos.kernel.seams import Principal
 from limnos.kernel.stages import (
     Action,
     AnswerWith,
     CallPayload,
+    ContextPayload,
     Deny,
     Handler,
     InputPayload,
@@ -116,6 +119,35 @@ def test_a_result_can_be_redacted_before_the_model_reads_it() -> None:
     setting.run()
 
     assert "secret" not in setting.events("call_finished")[0].text
+
+
+@pytest.mark.parametrize(
+    ("added", "told"),
+    [
+        ((tool_message(ToolResult("c9", "done")),), "results dropped: 1"),
+        ((Message("assistant", (), (call("echo"),)),), "results made up: 1"),
+        (
+            (Message("assistant", (), (call("echo", "c1"),)), tool_message(ToolResult("c1", "done"))) * 2,
+            "calls renamed: 1",
+        ),
+    ],
+)
+def test_a_context_that_a_stage_put_into_disorder_is_mended_and_told(
+    added: tuple[Message, ...], told: str
+) -> None:
+    def disorder(payload: Payload) -> Action:
+        assert isinstance(payload, ContextPayload)
+        return Rewrite(ContextPayload((*payload.messages, *added)))
+
+    model = Scripted([step("ok")])
+    setting = Setting(model, handlers=[handler("pre_action", disorder, rewrites=True)])
+
+    setting.run()
+
+    (warning,) = setting.events("warning")
+    assert warning.code == "pairing_repaired"
+    assert warning.text == f"calls and results of a request did not fit together; {told}"
+    assert check_pairing(model.requests[0].messages).valid
 
 
 def test_calls_can_be_dropped_after_the_reply() -> None:

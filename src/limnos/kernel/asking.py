@@ -74,10 +74,21 @@ async def retry(parts: Parts, turn: Turn, reply: Reply) -> None:
 
 
 def _paired(parts: Parts, turn: Turn, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """`messages` as a provider may see them; a repair is told, since something put them into disorder."""
     pairing = turn.paired(messages)
     if not pairing.valid:
-        counts = f"{pairing.dropped} dropped, {pairing.synthesised} made, {pairing.moved} moved"
-        parts.stream.emit(Warned(code="pairing_repaired", text=f"results without order: {counts}"))
+        repairs = {
+            "results dropped": pairing.dropped,
+            "results made up": pairing.synthesised,
+            "results moved": pairing.moved,
+            "calls renamed": pairing.renamed,
+        }
+        told = ", ".join(f"{what}: {count}" for what, count in repairs.items() if count)
+        parts.stream.emit(
+            Warned(
+                code="pairing_repaired", text=f"calls and results of a request did not fit together; {told}"
+            )
+        )
     return pairing.messages
 
 
