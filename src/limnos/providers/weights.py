@@ -10,8 +10,8 @@ import shutil
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from limnos.egress.client import Timeouts
 from limnos.egress.errors import EgressError
@@ -29,8 +29,7 @@ _CHUNK = 1 << 20
 _POLL_S = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class FetchProgress:
+class FetchProgress(NamedTuple):
     """How far a fetch is: bytes of the whole file, and a line for the person."""
 
     done: int
@@ -152,17 +151,17 @@ class Weights:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Fetch:
+class _Fetch(NamedTuple):
     """One file on its way into the cache."""
 
     entry: Entry
     file: Path
     tell: Callable[[FetchProgress], None]
-    partials: Path = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "partials", self.file.parent / ".partial")
+    @property
+    def partials(self) -> Path:
+        """Where the parts lie that are there already."""
+        return self.file.parent / ".partial"
 
     def report(self, done: int, doing: str) -> None:
         self.tell(FetchProgress(done, self.entry.size, doing))
