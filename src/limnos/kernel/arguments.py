@@ -8,8 +8,9 @@ MAX_DEPTH = 64
 MAX_DIGITS = 308
 MAX_TEXT = 1_000_000
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
+_STRING_OR_BRACKET = re.compile(f"{_STRING.pattern}|{_BRACKET.pattern}", re.DOTALL)
 _LONE_HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -72,14 +73,18 @@ def parse_json(text: str) -> Any | ParseFailure:
     return _without_lone_halves(value) if "\\u" in text or _LONE_HALF.search(text) else value
 
 
-def too_deep(text: str) -> bool:
-    """Whether brackets outside strings nest deeper than `MAX_DEPTH`; linear, without recursion."""
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
+def too_deep(text: str, levels: int = MAX_DEPTH) -> bool:
+    """Whether brackets outside strings nest deeper than `levels`; linear, without recursion."""
+    if text.count("[") + text.count("{") <= levels:
         return False
     depth = 0
-    for match in _BRACKET.finditer(_STRING.sub('""', text)):
-        depth += 1 if match.group() in "[{" else -1
-        if depth > MAX_DEPTH:
+    for match in _STRING_OR_BRACKET.finditer(text):
+        found = match.group()
+        if found in "[{":
+            depth += 1
+        elif found in "]}":
+            depth -= 1
+        if depth > levels:
             return True
     return False
 

@@ -9,15 +9,16 @@ from itertools import islice, pairwise
 from math import isfinite
 from typing import Any, NoReturn, cast
 
+from limnos.kernel.arguments import too_deep
+
 # Far above what a model, a person or a tool may hand in at once, so that only damage is beyond them.
 MAX_LINE = 64_000_000
 MAX_DEPTH = 200
+MAX_PIECES = 100
 
 _NULS = re.compile(rb"\x00+")
-MAX_PIECES = 100
 _HEAD = re.compile(rb'\{"v":')
 _SUM = re.compile(rb',"sum":"([^"]*)"\}$')
-_STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
 
@@ -103,7 +104,7 @@ def parse_record(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         text = line.decode("utf-8")
-        value = None if _is_too_deep(text) else _DECODER.decode(text)
+        value = None if too_deep(text, MAX_DEPTH) else _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
@@ -125,29 +126,13 @@ def encode_record(record: dict[str, Any]) -> bytes:
         text = _ENCODER.encode(record)
     except (ValueError, TypeError, RecursionError) as error:
         raise RecordError(f"it is no plain JSON: {error}") from None
-    if _is_too_deep(text):
+    if too_deep(text, MAX_DEPTH):
         raise RecordError(f"it has more than {MAX_DEPTH} levels")
     line = text.encode("utf-8", "replace")
     whole = b'%b,"sum":"%b"}\n' % (line[:-1], _digest(line))
     if len(whole) - 1 > MAX_LINE:
         raise RecordError(f"it has {len(whole)} bytes, more than {MAX_LINE}")
     return whole
-
-
-def _is_too_deep(text: str) -> bool:
-    """Whether brackets outside strings nest deeper than `MAX_DEPTH`; linear, without recursion."""
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
-        return False
-    depth = 0
-    for match in _STRING_OR_BRACKET.finditer(text):
-        found = match.group()
-        if found in "[{":
-            depth += 1
-        elif found in "]}":
-            depth -= 1
-        if depth > MAX_DEPTH:
-            return True
-    return False
 
 
 def _refuse(name: str) -> NoReturn:
