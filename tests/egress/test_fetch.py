@@ -179,9 +179,10 @@ def test_redirects_to_https_are_fine(url: str, location: str, onward: str) -> No
     assert redirected(url, location) == onward
 
 
-def test_a_redirect_from_https_to_http_is_refused() -> None:
+@pytest.mark.parametrize("location", ["http://a.test/x", "http://[", "//[", "https://b:x/", "/\udcff", ""])
+def test_a_redirect_from_https_to_http_or_to_no_address_is_refused(location: str) -> None:
     with pytest.raises(BadAddressError):
-        redirected("https://a.test/x", "http://a.test/x")
+        redirected("https://a.test/x", location)
 
 
 def test_a_file_by_http_from_elsewhere_is_refused_before_any_connection() -> None:

@@ -83,7 +83,10 @@ async def download(file: Download, to: Transfer, timeouts: Timeouts | None = Non
 
 def redirected(url: str, location: str) -> str:
     """Where a redirect of `url` leads: https, or the same loopback server. Raises BadAddressError."""
-    onward = urljoin(url, location)
+    try:
+        onward = urljoin(url, location)
+    except ValueError:
+        raise BadAddressError(target(url), "redirects to no address", "use another source") from None
     parts = split(onward)
     if not location or (parts.scheme != "https" and not (is_loopback(url) and target(onward) == target(url))):
         raise BadAddressError(
