@@ -1,20 +1,24 @@
 import asyncio
 import socket
 import ssl
+import subprocess
 from base64 import b64encode
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from limnos.egress.client import Client, Timeouts, tls_context
+from limnos.egress.client import CONNECTIONS, Client, Timeouts, tls_context
 from limnos.egress.errors import (
     BadAddressError,
+    BadHeaderError,
     BrokenError,
+    BusyError,
     ConnectFailedError,
     EgressError,
     TimedOutError,
     TooLargeError,
+    UntrustedError,
 )
 from limnos.testing.model_server import Answer, ModelServer, Recorded
 
@@ -142,9 +146,41 @@ def test_a_server_without_tls_is_not_spoken_to_in_plain() -> None:
         async with await asyncio.start_server(babble, "127.0.0.1", 0) as server:
             await ask(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/{SECRET}")
 
-    with pytest.raises(ConnectFailedError, match="TLS"):
+    with pytest.raises(UntrustedError, match="speaks no TLS"):
         asyncio.run(run())
     assert SECRET.encode() not in heard
+
+
+@pytest.fixture(scope="module")
+def own_certificate(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    """A server's context with a certificate that it signed itself."""
+    key, certificate = (tmp_path_factory.mktemp("tls") / name for name in ("key.pem", "certificate.pem"))
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-subj", "/CN=other.test", "-days", "1", "-keyout", str(key), "-out", str(certificate)],
+        check=True, capture_output=True, timeout=20,
+    )  # fmt: skip
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+def test_a_certificate_that_nobody_trusted_signed_is_refused_and_the_error_says_why(
+    own_certificate: ssl.SSLContext,
+) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=own_certificate)
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # the server's half of the refusal
+        async with server:
+            await ask(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/{SECRET}")
+
+    with pytest.raises(UntrustedError, match="self-signed") as caught:
+        asyncio.run(run())
+    assert SECRET not in caught.value.what
+    assert "certificate" in caught.value.fix
 
 
 def test_tls_verifies_certificate_and_name_whatever_the_environment_says(
@@ -176,7 +212,17 @@ def test_a_request_says_where_it_goes_and_who_asks() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://h/x", "http://", "//h", "h", "http://h:99999", "http://[", "file:///etc/passwd"]
+    "url",
+    [
+        "ftp://h/x",
+        "http://",
+        "//h",
+        "h",
+        "http://h:99999",
+        "http://[",
+        "file:///etc/passwd",
+        "http://h/\udcff",
+    ],
 )
 def test_what_is_no_http_address_is_refused_before_any_connection(url: str) -> None:
     with pytest.raises(BadAddressError):
@@ -247,3 +293,110 @@ def test_a_head_that_comes_in_drips_ends_at_the_time_limit() -> None:
 
     with pytest.raises(TimedOutError):
         asyncio.run(asyncio.wait_for(ask(), 10))
+
+
+def test_a_body_that_comes_in_drips_which_hold_nothing_ends_at_the_time_limit() -> None:
+    """Lines behind the last chunk are no bytes of the body: only a limit on the whole wait sees them."""
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n")
+        with suppress(ConnectionError):
+            while not reader.at_eof():
+                writer.write(b"A: b\r\n")
+                await writer.drain()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(reader.read(1000), 0.02)
+        writer.close()
+        gone.set()
+
+    gone = asyncio.Event()
+
+    async def run() -> None:
+        server = await asyncio.start_server(drip, "127.0.0.1", 0)
+        client = Client(Timeouts(connect_s=2, read_s=0.1))
+        try:
+            async with client.get(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/") as response:
+                await response.read()
+        finally:
+            await client.close()
+            await gone.wait()
+            server.close()
+            await server.wait_closed()
+
+    with pytest.raises(TimedOutError):
+        asyncio.run(asyncio.wait_for(run(), 10))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("x-more", f"{SECRET}\r\nx-evil: 1"),
+        ("x-more", f"{SECRET}\x00"),
+        ("x-more", f"{SECRET}\udcff"),
+        ("x-more\r\nx-evil", SECRET),
+        ("", SECRET),
+        ("Content-Length", "1"),
+        ("Transfer-Encoding", "chunked"),
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_an_error_without_its_value(name: str, value: str) -> None:
+    async def run() -> None:
+        async with ModelServer() as server:
+            client = Client()
+            try:
+                async with client.post(server.url, b"{}", {name: value}):
+                    raise AssertionError("it was sent")
+            finally:
+                await client.close()
+
+    with pytest.raises(BadHeaderError) as caught:
+        asyncio.run(run())
+    assert SECRET not in caught.value.what + caught.value.fix
+    assert caught.value.fix
+
+
+def test_more_requests_than_may_run_at_once_wait_and_then_say_so() -> None:
+    async def one(client: Client, url: str, held: asyncio.Event) -> int:
+        async with client.get(url) as response:
+            await held.wait()
+            return response.status
+
+    async def run() -> tuple[list[int], int]:
+        held = asyncio.Event()
+        async with ModelServer(lambda _: Answer([b"x"])) as server:
+            client = Client(Timeouts(pool_s=0.05))
+            running = [asyncio.create_task(one(client, server.url, held)) for _ in range(CONNECTIONS)]
+            while server.connections < CONNECTIONS or len(server.requests) < CONNECTIONS:
+                await asyncio.sleep(0)
+            with pytest.raises(BusyError, match=str(CONNECTIONS)):
+                await one(client, server.url, held)
+            held.set()
+            ended = await asyncio.gather(*running)
+            again = await one(client, server.url, held)
+            await client.close()
+            return ended, again
+
+    assert asyncio.run(run()) == ([200] * CONNECTIONS, 200)
+
+
+def test_a_request_that_is_cancelled_anywhere_leaves_no_connection_behind() -> None:
+    async def run() -> int:
+        async with ModelServer(lambda _: Answer([b"a", b"b"])) as server:
+            client = Client(Timeouts(pool_s=0.2))
+            for steps in range(3 * CONNECTIONS):
+                task = asyncio.create_task(_fetch(client, server.url))
+                for _ in range(steps % 40):
+                    await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            async with client.get(server.url) as response:
+                status = response.status
+            await client.close()
+            return status
+
+    assert asyncio.run(run()) == 200
+
+
+async def _fetch(client: Client, url: str) -> bytes:
+    async with client.get(url) as response:
+        return await response.read()

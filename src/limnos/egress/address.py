@@ -20,6 +20,7 @@ def split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
+        url.encode()  # half of a surrogate pair is no character
     except ValueError:
         raise BadAddressError("(unreadable address)", "is no URL", "write http://host:port/path") from None
     if not usable:

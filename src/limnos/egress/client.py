@@ -14,13 +14,9 @@ from urllib.parse import SplitResult, unquote
 
 from limnos import lazy
 from limnos.egress.address import host_header, place_of, split, target
-from limnos.egress.errors import (
-    BrokenError,
-    ConnectFailedError,
-    EgressError,
-    TimedOutError,
-    TooLargeError,
-)
+from limnos.egress.connecting import connect_error
+from limnos.egress.errors import BrokenError, BusyError, EgressError, TimedOutError, TooLargeError
+from limnos.egress.headers import encoded
 
 if TYPE_CHECKING:
     import httpcore2
@@ -47,8 +43,9 @@ class Timeouts(NamedTuple):
 class Response:
     """The answer to one request: status and headers now, the body as it comes."""
 
-    def __init__(self, response: "httpcore2.Response", where: str) -> None:
+    def __init__(self, response: "httpcore2.Response", where: str, read_s: float) -> None:
         self._where = where
+        self._read_s = read_s
         self._body = response.aiter_stream()
         self.status = response.status
         self.headers = _headers_of(response)
@@ -65,11 +62,16 @@ class Response:
             raise BrokenError(self._where, what, "turn compression off in the server or proxy")
         size = 0
         with _translated(self._where):
-            async for chunk in self._body:
+            while (chunk := await self._piece()) is not None:
                 size += len(chunk)
                 if size > limit:
                     raise TooLargeError(self._where, f"sent more than {limit} bytes", "check the address")
                 yield chunk
+
+    async def _piece(self) -> bytes | None:
+        """The next piece; None at the end. The library's limit is for each read: drips would pass it."""
+        async with asyncio.timeout(self._read_s):
+            return await anext(self._body, None)
 
     async def read(self, limit: int = BODY_BYTES) -> bytes:
         """The whole body. Raises as `chunks` does."""
@@ -135,7 +137,7 @@ class Client:
         request = lazy.httpcore2.Request(
             method,
             place_of(parts),
-            headers=_encoded(_own_headers(parts, body) | {key.lower(): headers[key] for key in headers}),
+            headers=encoded(where, _own_headers(parts, body), headers),
             content=body,
             extensions={
                 "timeout": {
@@ -151,7 +153,7 @@ class Client:
                 # the library's own limit is for each read: a head that drips would pass it for ever
                 raw = await self._pool(parts.scheme).handle_async_request(request)
         try:
-            yield Response(raw, where)
+            yield Response(raw, where, limits.read_s)
         finally:
             with suppress(EgressError), _translated(where):
                 await raw.aclose()
@@ -188,10 +190,6 @@ def _own_headers(parts: SplitResult, body: bytes | None) -> dict[str, str]:
     return headers
 
 
-def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode(), value.encode()) for name, value in headers.items()]
-
-
 def _headers_of(response: "httpcore2.Response") -> dict[str, str]:
     """Names in lower case; the values of a repeated one are joined by commas."""
     headers: dict[str, str] = {}
@@ -208,18 +206,15 @@ def _translated(where: str) -> Generator[None]:
         yield
     except lazy.httpcore2.ConnectTimeout:
         raise TimedOutError(where, "no connection in time", "check that the server runs") from None
+    except lazy.httpcore2.PoolTimeout:
+        what = f"{CONNECTIONS} requests run already, and none ended in time"
+        raise BusyError(where, what, "ask again when others have ended") from None
     except (lazy.httpcore2.TimeoutException, TimeoutError):
         raise TimedOutError(where, "no answer in time", "raise the provider's timeout_s") from None
     except lazy.httpcore2.ConnectError as error:
-        raise ConnectFailedError(
-            where, _connect_reason(error), "start the server or correct the address"
-        ) from None
-    except (lazy.httpcore2.NetworkError, lazy.httpcore2.ProtocolError) as error:
-        raise BrokenError(where, f"the connection broke ({type(error).__name__})", "try again") from None
-
-
-def _connect_reason(error: Exception) -> str:
-    text = str(error)
-    if "CERTIFICATE" in text or "SSL" in text:
-        return "the TLS certificate could not be verified"
-    return "no connection"
+        raise connect_error(where, error) from None
+    except lazy.httpcore2.NetworkError:
+        raise BrokenError(where, "the connection broke", "try again") from None
+    except lazy.httpcore2.ProtocolError:
+        what = "the connection broke in mid-answer, or what came is no HTTP"
+        raise BrokenError(where, what, "try again, or correct the address") from None

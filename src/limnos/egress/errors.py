@@ -16,7 +16,19 @@ class BadAddressError(EgressError):
 
 
 class ConnectFailedError(EgressError):
-    """Nothing listens there, the name does not resolve, or TLS did not come about."""
+    """Nothing listens there, or the name does not resolve."""
+
+
+class UntrustedError(ConnectFailedError):
+    """TLS did not come about: a certificate that does not hold, or a server that does not speak it."""
+
+
+class BadHeaderError(EgressError):
+    """A header that was asked for can't be sent; its value is never told."""
+
+
+class BusyError(EgressError):
+    """As many requests run as may run at once, and none ended in time."""
 
 
 class TimedOutError(EgressError):

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from limnos.egress.errors import ConnectFailedError, EgressError, TimedOutError
+from limnos.egress.errors import ConnectFailedError, EgressError, TimedOutError, UntrustedError
 from limnos.kernel.errors import (
     ContextOverflowError,
     ModelBusyError,
@@ -124,6 +124,8 @@ def network_error(route: Route, error: EgressError) -> ModelUnavailableError:
     match error:
         case TimedOutError():
             fix = f"raise providers.{route.name}.timeout_s (now {route.timeout_s:g} s), or use another model"
+        case UntrustedError():
+            fix = error.fix
         case ConnectFailedError():
             fix = f"start the server, or correct providers.{route.name}.base_url"
         case _:
