@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from limnos.agent.provider_table import PROVIDER_KEYS
+from limnos.agent.provider_table import PROVIDER_HELP, PROVIDER_KEYS
 from limnos.agent.settings import KEYS
 from limnos.kernel.events import EVENT_TYPES, EXIT_CODES, PROTOCOL_VERSION, Event
 from limnos.kernel.fields import REQUIRED
@@ -48,7 +48,7 @@ def _event(name: str, kind: type[Event]) -> Iterator[str]:
     yield f"## `{name}`"
     yield ""
     yield " ".join((kind.__doc__ or "").split())
-    yield "" if kind.persisted else "\nNot persisted."
+    yield ""
     own = {item: default for item, default in kind.fields.items() if item not in Event.fields}
     hints = get_type_hints(kind)
     if own:
@@ -91,7 +91,9 @@ def settings_page() -> str:
         "",
         "Each table `[providers.NAME]` is an OpenAI-compatible server; use it as `NAME/MODEL`. Its fields:",
         "",
-        *(f"- `{name}` ({kind.__name__})" for name, kind in PROVIDER_KEYS.items()),
+        "| field | type | meaning |",
+        "|---|---|---|",
+        *(f"| `{name}` | {kind.__name__} | {PROVIDER_HELP[name]} |" for name, kind in PROVIDER_KEYS.items()),
         "",
         "`api_key` is `env:VARIABLE` or `secret:NAME`, never the key itself. Prices are per million tokens.",
         "",

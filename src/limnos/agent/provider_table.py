@@ -12,6 +12,22 @@ PROVIDER_KEYS: Mapping[str, type] = {
     "connect_timeout_s": float, "reasoning": str, "max_tokens_field": str, "currency": str,
     "price_prompt": str, "price_cached": str, "price_completion": str, "headers": dict, "extra": dict,
 }  # fmt: skip
+PROVIDER_HELP: Mapping[str, str] = {
+    "base_url": "address of the server",
+    "api_key": "where its key lies: secret:NAME or env:NAME",
+    "model": "the name by which the server knows the model",
+    "context_tokens": "tokens of the model's window",
+    "timeout_s": "seconds an answer may take",
+    "connect_timeout_s": "seconds a connection may take",
+    "reasoning": "keep, pad or drop",
+    "max_tokens_field": "what the server calls the limit of a reply",
+    "currency": "currency of the prices",
+    "price_prompt": "price of a million prompt tokens",
+    "price_cached": "price of a million cached prompt tokens",
+    "price_completion": "price of a million tokens of a reply",
+    "headers": "more headers of a request; only their names are shown",
+    "extra": "more fields of a request; only their names are shown",
+}
 _PRICES = ("price_prompt", "price_cached", "price_completion")
 _REASONING = ("keep", "pad", "drop")
 _EXAMPLES = {

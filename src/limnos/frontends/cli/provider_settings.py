@@ -5,27 +5,11 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from limnos.agent.provider_table import PROVIDER_KEYS
+from limnos.agent.provider_table import PROVIDER_HELP, PROVIDER_KEYS
 from limnos.agent.settings import Environment, Explanation, Key, Layer, load, read_table
 from limnos.kernel.errors import SettingsError
 
 PREFIX = "providers."
-_HELP = {
-    "base_url": "address of the server",
-    "api_key": "where its key lies: secret:NAME or env:NAME",
-    "model": "the name by which the server knows the model",
-    "context_tokens": "tokens of the model's window",
-    "timeout_s": "seconds an answer may take",
-    "connect_timeout_s": "seconds a connection may take",
-    "reasoning": "keep, pad or drop",
-    "max_tokens_field": "what the server calls the limit of a reply",
-    "currency": "currency of the prices",
-    "price_prompt": "price of a million prompt tokens",
-    "price_cached": "price of a million cached prompt tokens",
-    "price_completion": "price of a million tokens of a reply",
-    "headers": "more headers of a request; their names",
-    "extra": "more fields of a request; their names",
-}
 _USERINFO = re.compile(r"//[^/@]*@")
 _ADDRESS = "http://127.0.0.1:11434"
 
@@ -51,7 +35,7 @@ def explain_provider(environment: Environment, key: str) -> Explanation:
     others = _shown(field, _entry(read_table(system), name).get(field))
     note = f"{user} has a table [providers.{name}] of its own" if own and others is not None else ""
     layers = (Layer(str(user), _shown(field, own.get(field))), Layer(str(system), others, note))
-    described = Key(key, "providers", str, "", _HELP.get(field, ""))
+    described = Key(key, "providers", str, "", PROVIDER_HELP[field])
     value = _shown(field, chosen[field])
     return Explanation(described, "" if value is None else value, str(user if own else system), layers)
 
