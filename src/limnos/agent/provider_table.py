@@ -29,6 +29,8 @@ PROVIDER_HELP: Mapping[str, str] = {
     "extra": "more fields of a request; only their names are shown",
 }
 _PRICES = ("price_prompt", "price_cached", "price_completion")
+# What only says what requests cost; a route has no use for it.
+OF_MONEY = frozenset({*_PRICES, "currency"})
 _REASONING = ("keep", "pad", "drop")
 _EXAMPLES = {
     "context_tokens": "32768",

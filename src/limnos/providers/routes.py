@@ -68,11 +68,11 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Settings of one provider and model; the names are those of `[providers.NAME]`.
+    """How one model behind one address is asked; most names are those of `[providers.NAME]`.
 
     `reasoning`: `keep` sends reasoning back where there was some, `pad` on every assistant turn (empty
     where there was none), `drop` never. `reasoning_field` is the field it stands in. `extra` goes into
-    every request body. Prices are decimal numbers as text, per million tokens; empty: not known.
+    every request body.
     """
 
     name: str
@@ -88,10 +88,6 @@ class Route:
     reasoning_field: str = "reasoning_content"
     sees_images: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    price_prompt: str = ""
-    price_cached: str = ""
-    price_completion: str = ""
-    currency: str = "USD"
 
     def __post_init__(self) -> None:
         endpoint(self.base_url, self.name)

@@ -1,6 +1,7 @@
 """A model behind an OpenAI-compatible server, from `[providers.NAME]`."""
 
 from limnos.agent.models import Sources
+from limnos.agent.provider_table import OF_MONEY
 from limnos.agent.settings import Environment
 from limnos.kernel.errors import SettingsError
 from limnos.kernel.model import Model
@@ -19,7 +20,8 @@ def make(name: str, sources: Sources) -> Model:
 
 def route_of(provider: str, model: str, sources: Sources) -> Route:
     """The route that `[providers.NAME]` describes; `model` overrides the table's."""
-    table = dict(sources.settings.providers[provider])
+    given = sources.settings.providers[provider]
+    table = {name: value for name, value in given.items() if name not in OF_MONEY}
     chosen = model or str(table.pop("model", ""))
     table.pop("model", None)
     if not chosen:
