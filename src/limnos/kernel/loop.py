@@ -6,7 +6,7 @@ from limnos.kernel.errors import LimitError, LimnosError, StorageError
 from limnos.kernel.events import ReplyFinished, TurnFinished
 from limnos.kernel.messages import ToolError
 from limnos.kernel.reply import Reply
-from limnos.kernel.review import GUARDED, finish_step, review, warn_of_cut, with_unique_ids
+from limnos.kernel.review import GUARDED, finish_step, give_unique_ids, review, warn_of_cut
 from limnos.kernel.stages import InputPayload, OutputPayload, Payload, StageName, Verdict, run_stage
 from limnos.kernel.turn import Ending, Parts, Turn, close, ending_of
 
@@ -53,7 +53,8 @@ class Loop:
             turn.meter.check()
             turn.cancel.raise_if_requested()
             self._hear_injected(turn)
-            self._stream.step = turn.meter.steps = turn.meter.steps + 1
+            turn.meter.steps += 1
+            self._stream.step = turn.meter.steps
             ending = await self._take(turn, await ask(self._parts, turn))
         return ending
 
@@ -82,7 +83,7 @@ class Loop:
 
     async def _act(self, turn: Turn, reply: Reply) -> None:
         calls = self._parts.calls
-        with_unique_ids(reply, self._stream.conversation.call_ids, self._parts.ids)
+        give_unique_ids(reply, self._stream.conversation.call_ids, self._parts.ids)
         head = ReplyFinished(text=reply.text, reasoning=reply.reasoning, finish=reply.finish.reason)
         self._stream.emit(head)
         calls.propose(reply.calls)

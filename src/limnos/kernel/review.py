@@ -101,12 +101,14 @@ async def review(parts: Parts, reply: Reply) -> str | None:
     return None
 
 
-def with_unique_ids(reply: Reply, used: set[str], ids: Ids) -> None:
-    """Ids are unique in a session: a provider's id that was seen before is replaced by one of ours."""
+def give_unique_ids(reply: Reply, taken: set[str], ids: Ids) -> None:
+    """Ids are unique in a session: a provider's id that is blank, or taken, is replaced by one of ours."""
     calls: list[ToolCall] = []
+    own: set[str] = set()
     for call in reply.calls:
-        fresh = call._replace(id=ids.new("call")) if call.id in used or not call.id.strip() else call
-        used.add(fresh.id)
+        usable = call.id.strip() and call.id not in taken and call.id not in own
+        fresh = call if usable else call._replace(id=ids.new("call"))
+        own.add(fresh.id)
         calls.append(fresh)
     if tuple(calls) != reply.calls:
         reply.calls = tuple(calls)
