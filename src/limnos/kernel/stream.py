@@ -7,8 +7,8 @@ from limnos.kernel.events import Event
 from limnos.kernel.seams import Clock, EventLog, Listener
 
 E = TypeVar("E", bound=Event)
-
-
+# More than the events that are not kept take between two that are: the pieces of a long reply, or a quarter
+# of an hour of a command's output.
 UNSEEN = 10_000
 
 
