@@ -161,7 +161,8 @@ class Question(NamedTuple):
 class Answer(NamedTuple):
     """A person's answer: `verdict` is once, always, no or edit.
 
-    `arguments` come with edit, `reason` may come with no.
+    `arguments` come with edit, `reason` may come with no. Where no person answered, the gate makes one of
+    its own: expired or cancelled.
     """
 
     verdict: str
