@@ -139,8 +139,7 @@ class Pipeline:
 
     def attach(self, handler: Handler) -> None:
         """Add a handler at its place: by priority, then by plugin and name."""
-        self._handlers.append(handler)
-        self._handlers.sort(key=lambda one: (one.priority, one.plugin, one.name))
+        self._handlers = _in_order([*self._handlers, handler])
 
     def detach(self, plugin: str, reason: str) -> None:
         """A plugin is gone: handlers that fail open go, the others deny until they are attached again."""
@@ -148,7 +147,7 @@ class Pipeline:
         for handler in self._handlers:
             if handler.plugin == plugin and handler.policy == "fail_closed":
                 kept.append(_tombstone(handler, reason))
-        self._handlers = sorted(kept, key=lambda one: (one.priority, one.plugin, one.name))
+        self._handlers = _in_order(kept)
 
     async def run(self, stage: StageName, payload: Payload) -> Verdict:
         """Pass `payload` through `stage`. Never raises: a handler's fault is decided by its policy."""
@@ -175,6 +174,10 @@ async def run_stage(stages: Pipeline, stream: EventStream, stage: StageName, pay
     for note in verdict.notes:
         stream.emit(StageNote(stage=stage, handler=note.handler, action=note.action, detail=note.detail))
     return verdict
+
+
+def _in_order(handlers: Iterable[Handler]) -> list[Handler]:
+    return sorted(handlers, key=lambda one: (one.priority, one.plugin, one.name))
 
 
 def _in_scope(handler: Handler, payload: Payload) -> bool:
