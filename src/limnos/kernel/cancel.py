@@ -66,7 +66,11 @@ class Cancel:
         return task.result()
 
     async def _leave(self, task: "asyncio.Task[Any]") -> None:
-        """Cancel `task` and wait for its end, at most the grace time; asked again, cut its clean-up short."""
+        """Cancel `task` and wait for its end, at most the grace time; asked again, cut its clean-up short.
+
+        What it still raises is nobody's: a late failure must not look like one that was overlooked.
+        """
+        task.add_done_callback(_ignore)
         task.cancel()
         if not self._hard:
             with suppress(TimeoutError):
@@ -75,8 +79,6 @@ class Cancel:
         if not task.done():
             task.cancel()
             await asyncio.wait({task}, timeout=CUT_SHORT_SECONDS)
-        if task.done() and not task.cancelled():
-            task.exception()
 
     async def _until_requested(self, task: "asyncio.Task[Any]") -> None:
         """Wait until `task` has ended or somebody requests a stop."""
@@ -93,3 +95,8 @@ class Cancel:
         finally:
             self._waiting.discard(waiting)
             task.remove_done_callback(ended)
+
+
+def _ignore(task: "asyncio.Task[Any]") -> None:
+    if not task.cancelled():
+        task.exception()
