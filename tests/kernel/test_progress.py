@@ -116,3 +116,28 @@ def test_what_a_call_told_comes_before_its_result_and_its_result_is_whole() -> N
     kinds = [event.type for event in setting.heard if event.type.startswith("call_")]
     assert kinds[-1] == "call_finished"
     assert 2 <= kinds.count("call_progress") <= 3
+
+
+def test_how_far_a_call_is_stays_known_when_it_says_something_else() -> None:
+    async def story() -> list[float | None]:
+        heard = Listening()
+        heard.progress("a")
+        heard.progress("", 0.5)
+        heard.progress("b")
+        heard.progress.close()
+        return [event.fraction for event in heard.events if isinstance(event, CallProgress)]
+
+    assert asyncio.run(story()) == [None, 0.5]
+
+
+def test_a_fraction_that_is_none_is_not_told() -> None:
+    async def story() -> list[float | None]:
+        told: list[float | None] = []
+        for fraction in (float("nan"), float("inf"), -1.0, 7.0):
+            heard = Listening()
+            heard.progress("a", fraction)
+            heard.progress.close()
+            told += [event.fraction for event in heard.events if isinstance(event, CallProgress)]
+        return told
+
+    assert asyncio.run(story()) == [None, None, 0.0, 1.0]

@@ -1,6 +1,7 @@
 """What a running call tells of itself, at a pace that listeners can follow."""
 
 import asyncio
+from math import isfinite
 
 from limnos.kernel.events import CallProgress
 from limnos.kernel.stream import EventStream
@@ -13,7 +14,7 @@ class Progress:
     """One call's reports as events, at most ten a second. Implements `kernel.tools.Report`.
 
     The first is told at once; what comes faster is gathered, and the newest 4,000 characters of it are told
-    with the next one. `close` tells what is left, and from then on nothing is.
+    with the next one, beside the newest fraction. `close` tells what is left, and from then on nothing is.
     """
 
     def __init__(self, call: str, stream: EventStream) -> None:
@@ -29,7 +30,9 @@ class Progress:
         """Take a report; returns at once."""
         if self._closed:
             return
-        self._text, self._fraction, self._untold = (self._text + text)[-LONGEST:], fraction, True
+        self._text, self._untold = (self._text + text)[-LONGEST:], True
+        if fraction is not None and isfinite(fraction):
+            self._fraction = min(max(fraction, 0.0), 1.0)
         if self._pacing is None:
             self._tell()
             self._pacing = asyncio.create_task(self._pace())
