@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import pytest
 
-from limnos.process.child import ChildSpec, start
-from limnos.process.spawn import Limits, StartError
+from limnos.process.child import start
+from limnos.process.spawn import ChildSpec, Limits, StartError
 
 T = TypeVar("T")
 PATH = {"PATH": os.defpath}
@@ -142,7 +142,8 @@ def test_what_a_child_leaves_running_ends_with_it() -> None:
 def test_a_child_dies_when_its_parent_is_killed(tmp_path: Path) -> None:
     program = (
         "import asyncio, os\n"
-        "from limnos.process.child import ChildSpec, start\n"
+        "from limnos.process.child import start\n"
+        "from limnos.process.spawn import ChildSpec\n"
         "async def main():\n"
         "    child = await start(ChildSpec(('/bin/sh', '-c', 'echo up; exec sleep 600'), cwd='/'))\n"
         "    await child.reader.readline()\n"

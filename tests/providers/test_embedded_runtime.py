@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from limnos.kernel.errors import ModelUnavailableError
-from limnos.process.child import ChildSpec
+from limnos.process.spawn import ChildSpec
 from limnos.providers.embedded_runtime import Job, Runtime, RuntimeSpec, parse_frame
 
 READY = '{"type":"ready","isolated":true}\\n'

@@ -8,8 +8,6 @@ from contextlib import ExitStack, suppress
 
 from limnos.process.spawn import ChildSpec, Drain, Leader, Streams, start_leader
 
-__all__ = ["Child", "ChildSpec", "start"]
-
 _STDERR_KEPT = 8192
 _LINE_LIMIT = 1 << 20
 

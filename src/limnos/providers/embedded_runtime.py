@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from limnos.kernel.errors import ContextOverflowError, ModelUnavailableError
-from limnos.process.child import Child, ChildSpec, start
-from limnos.process.spawn import Limits, StartError
+from limnos.process.child import Child, start
+from limnos.process.spawn import ChildSpec, Limits, StartError
 
 Frame: TypeAlias = dict[str, Any]
 
