@@ -151,7 +151,7 @@ def test_after_an_edit_the_tool_line_shows_the_command_that_ran() -> None:
         transcript.apply(event)
     assert text(transcript.live(AFTER_3_S))[0].endswith("run_command  rm -r build/old  3 s")
     assert text(transcript.apply(finished)) == ["✓ run_command  rm -r build/old  0.2 s"]
-    speaker = Speaker.new()
+    speaker = Speaker()
     spoken = [row for event in (proposed, started, finished) for row in speaker.lines(event)]
     assert spoken == ["tool: run_command, rm -r build/old, done."]
 

@@ -1,7 +1,7 @@
 """The event stream in whole sentences with labels: no signs to guess, nothing redrawn, menus by number."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from limnos.frontends.cli.calls import ran, subject
 from limnos.frontends.cli.escapes import command_text, one_line, visible
@@ -30,12 +30,7 @@ _MENU = "  1 no. 2 once.{always} 4 edit. 5 no with a reason. 6 show all."
 class Speaker:
     """Turns events into lines to be read aloud."""
 
-    _calls: dict[str, CallProposed]
-
-    @classmethod
-    def new(cls) -> "Speaker":
-        """A speaker that has heard nothing yet."""
-        return cls({})
+    _calls: dict[str, CallProposed] = field(default_factory=dict[str, CallProposed])
 
     def lines(self, event: Event) -> list[str]:
         """What to say about an event; often nothing."""

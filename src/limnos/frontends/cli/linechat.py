@@ -30,7 +30,7 @@ class LineChat:
     desk: Desk
     accessible: bool
     row: AnswerRow | None = None
-    _speaker: Speaker = field(default_factory=Speaker.new)
+    _speaker: Speaker = field(default_factory=Speaker)
     _left: "asyncio.Future[Leave] | None" = None
     _typed: bytes = b""
     _ended: bool = False

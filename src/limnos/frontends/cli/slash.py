@@ -44,7 +44,7 @@ class Desk:
     how: Open
     transcript: Transcript
     write: Callable[[str], None]
-    last_input: str = field(default="")
+    last_input: str = ""
     _taken: set[str] = field(default_factory=set[str])
     _halted: bool = False
 
