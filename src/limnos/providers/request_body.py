@@ -42,20 +42,27 @@ class BodyWriter:
 
     def _encode(self, messages: tuple[Message, ...]) -> None:
         """Bring what is kept to `messages`; what is the same at the same place is not touched."""
-        same = len(self._messages)
-        if messages[:same] != self._messages:
-            pairs = zip(self._messages, messages, strict=False)
-            same = next((place for place, (old, new) in enumerate(pairs) if old != new), len(messages))
+        pairs = zip(self._messages, messages, strict=False)
+        differs = (place for place, (old, new) in enumerate(pairs) if not _same(old, new))
+        same = next(differs, min(len(self._messages), len(messages)))
         fresh = messages[same:]
         encoded = [_json(encode_messages((message,), self._dialect)[0]) for message in fresh]
-        self._messages = messages
-        self._encoded[same:] = encoded
-        self._said[same:] = [_said_bytes(message) for message in fresh]
+        said = [_said_bytes(message) for message in fresh]
+        self._messages, self._encoded[same:], self._said[same:] = messages, encoded, said
 
     def _encoded_tools(self, tools: tuple[ToolSpec, ...]) -> bytes:
-        if self._tools[0] != tools:
+        if len(self._tools[0]) != len(tools) or not all(map(_same_spec, self._tools[0], tools)):
             self._tools = (tools, _json(encode_tools(tools)))
         return self._tools[1]
+
+
+def _same(old: Message, new: Message) -> bool:
+    """Whether both are the same bytes: arguments that are equal need not be, as 1 and true are."""
+    return old is new or (not (old.calls or new.calls) and old == new)
+
+
+def _same_spec(old: ToolSpec, new: ToolSpec) -> bool:
+    return old is new or (old.parameters is new.parameters and old == new)
 
 
 def _said_bytes(message: Message) -> int:
