@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from operator import is_
 from typing import Any, NamedTuple
 
 from limnos.kernel.messages import Message, text_of
@@ -42,9 +43,10 @@ class BodyWriter:
 
     def _encode(self, messages: tuple[Message, ...]) -> None:
         """Bring what is kept to `messages`; what is the same at the same place is not touched."""
-        pairs = zip(self._messages, messages, strict=False)
-        differs = (place for place, (old, new) in enumerate(pairs) if not _same(old, new))
-        same = next(differs, min(len(self._messages), len(messages)))
+        kept = self._messages
+        others = (place for place, alike in enumerate(map(is_, kept, messages)) if not alike)
+        differs = (place for place in others if not _same(kept[place], messages[place]))
+        same = next(differs, min(len(kept), len(messages)))
         fresh = messages[same:]
         encoded = [_json(encode_messages((message,), self._dialect)[0]) for message in fresh]
         said = [_said_bytes(message) for message in fresh]
@@ -57,8 +59,8 @@ class BodyWriter:
 
 
 def _same(old: Message, new: Message) -> bool:
-    """Whether both are the same bytes: arguments that are equal need not be, as 1 and true are."""
-    return old is new or (not (old.calls or new.calls) and old == new)
+    """Whether two objects are the same bytes: arguments that are equal need not be, as 1 and true are."""
+    return not (old.calls or new.calls) and old == new
 
 
 def _same_spec(old: ToolSpec, new: ToolSpec) -> bool:
