@@ -16,7 +16,7 @@ from limnos.agent.settings import Environment, load, read_environment
 from limnos.kernel.conversation import Conversation, fold
 from limnos.kernel.events import ApprovalAsked, Event, TurnFinished
 from limnos.kernel.seams import Answer
-from limnos.service.client import Kernel, Open, Send, Session
+from limnos.service.client import Kernel, OpenRequest, Send, Session
 from limnos.service.local import local_kernel
 from limnos.store.audit import read_history
 
@@ -111,7 +111,7 @@ class House:
 
     async def open(self, kernel: Kernel, **how: Any) -> "Talk":
         """Open a session in the working folder; what it holds already counts as heard."""
-        session = await kernel.open(Open(cwd=str(self.work), **how))
+        session = await kernel.open(OpenRequest(cwd=str(self.work), **how))
         before = read_history(Path(session.path)).events if "session" in how else ()
         return Talk(session, list(before))
 

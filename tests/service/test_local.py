@@ -26,7 +26,7 @@ from limnos.kernel.events import (
 from limnos.kernel.messages import text_of
 from limnos.kernel.pairing import check_pairing
 from limnos.providers.openai_codec import decode_messages
-from limnos.service.client import Open, Session
+from limnos.service.client import OpenRequest, Session
 from limnos.store.audit import read_history
 from tests.architecture.source import ROOT
 from tests.service.house import House, Talk, answering, call, run, step
@@ -72,13 +72,13 @@ def test_an_open_session_is_in_use_here_and_in_another_process(tmp_path: Path) -
     other = """
 import sys
 from pathlib import Path
-from limnos.service.client import Open
+from limnos.service.client import OpenRequest
 from limnos.kernel.errors import SessionInUseError
 from tests.service.house import House, run
 async def main():
     kernel = House(Path(sys.argv[1])).kernel()
     try:
-        await kernel.open(Open(sys.argv[2], cwd=sys.argv[1]))
+        await kernel.open(OpenRequest(sys.argv[2], cwd=sys.argv[1]))
     except SessionInUseError as error:
         print(error.fix)
 run(main())
@@ -129,16 +129,16 @@ def test_listing_sessions_never_keeps_one_from_being_opened(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("how", "kind"),
     [
-        (Open("s00000"), UsageError),
-        (Open(cwd="/nowhere/at/all"), UsageError),
-        (Open(mode="maybe"), SettingsError),
-        (Open(steps=0), SettingsError),
-        (Open(max_cost="much"), SettingsError),
-        (Open(model="nothing/like-it"), SettingsError),
+        (OpenRequest("s00000"), UsageError),
+        (OpenRequest(cwd="/nowhere/at/all"), UsageError),
+        (OpenRequest(mode="maybe"), SettingsError),
+        (OpenRequest(steps=0), SettingsError),
+        (OpenRequest(max_cost="much"), SettingsError),
+        (OpenRequest(model="nothing/like-it"), SettingsError),
     ],
 )
 def test_a_session_that_cannot_be_opened_says_why_and_leaves_nothing(
-    tmp_path: Path, how: Open, kind: type[UsageError]
+    tmp_path: Path, how: OpenRequest, kind: type[UsageError]
 ) -> None:
     house = House(tmp_path)
 
@@ -217,7 +217,7 @@ def rules_at_work(tmp_path: Path, **reopened: object) -> tuple[House, list[Event
         talk = await house.open(kernel)
         await talk.say("write it", answering("always"))
         await talk.session.close()
-        again = await kernel.open(Open(talk.session.id, **reopened))  # pyright: ignore[reportArgumentType]
+        again = await kernel.open(OpenRequest(talk.session.id, **reopened))  # pyright: ignore[reportArgumentType]
         later = Talk(again, list(read_history(Path(again.path)).events))
         before = len(later.heard)
         await later.say("again", answering("no"), client_id="again")
@@ -265,7 +265,7 @@ def test_a_session_whose_folder_is_gone_works_where_the_person_is_without_its_ru
         await talk.session.close()
         (house.work / "a.txt").unlink()
         house.work.rmdir()
-        session = await kernel.open(Open(talk.session.id))
+        session = await kernel.open(OpenRequest(talk.session.id))
         again = Talk(session, list(read_history(Path(session.path)).events))
         await again.say("again", answering("no"), client_id="again")
         await kernel.close()
@@ -534,7 +534,7 @@ def test_a_session_tells_the_number_of_its_newest_event_also_when_opened_again(t
         await talk.say("hi")
         said = talk.session.last_seq
         await talk.session.close()
-        again = await kernel.open(Open(session=talk.session.id))
+        again = await kernel.open(OpenRequest(session=talk.session.id))
         numbers = [begun, said, again.last_seq]
         await kernel.close()
         return talk, numbers

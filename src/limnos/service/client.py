@@ -96,7 +96,7 @@ class Session(Protocol):
         ...
 
 
-class Open(NamedTuple):
+class OpenRequest(NamedTuple):
     """How to open a session. `session` None makes a new one; `attended` says a person can answer.
 
     Without `cwd` a session goes on in the folder it was started in, if that is still there, and a new one
@@ -117,7 +117,7 @@ class Open(NamedTuple):
 class Kernel(Protocol):
     """A running kernel."""
 
-    async def open(self, how: Open) -> Session:
+    async def open(self, how: OpenRequest) -> Session:
         """Open a session. Raises SessionInUseError, UsageError (no such session) or StorageError."""
         ...
 

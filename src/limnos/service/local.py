@@ -19,7 +19,7 @@ from limnos.kernel.events import Event, SessionChanged
 from limnos.kernel.model import Model
 from limnos.kernel.seams import Answer
 from limnos.kernel.stream import EventStream
-from limnos.service.client import Kernel, Open, Send, Session, SessionState, SessionSummary
+from limnos.service.client import Kernel, OpenRequest, Send, Session, SessionState, SessionSummary
 from limnos.store.audit import AuditLog, read_history
 
 
@@ -107,7 +107,7 @@ class LocalKernel:
         self._models: dict[str, Model] = {}
         self._open: list[LocalSession] = []
 
-    async def open(self, how: Open) -> Session:
+    async def open(self, how: OpenRequest) -> Session:
         """See `Kernel`."""
         if how.session is None:
             session, started_in = RandomIds(self._base.files.exists).new("session"), ""
@@ -197,7 +197,7 @@ def _folder(asked: str | None, started_in: str) -> str:
     return real
 
 
-def _overridden(settings: Settings, how: Open) -> Settings:
+def _overridden(settings: Settings, how: OpenRequest) -> Settings:
     """The settings with what this opening says on top."""
     given = {"mode": how.mode, "model": how.model, "steps": how.steps, "cap.turn": how.max_cost}
     changes = {

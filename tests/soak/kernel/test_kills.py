@@ -19,7 +19,7 @@ from limnos.agent.settings import load, read_environment
 from limnos.kernel.conversation import fold
 from limnos.kernel.events import CallFinished, CallStarted, Event, TurnFinished
 from limnos.kernel.pairing import check_pairing
-from limnos.service.client import Open, Send
+from limnos.service.client import OpenRequest, Send
 from limnos.service.local import local_kernel
 from limnos.store.audit import read_history
 from tests.architecture.source import ROOT
@@ -81,7 +81,7 @@ def go_on(folder: Path, log: Path) -> list[Event]:
 
     async def run() -> None:
         kernel = local_kernel(load(environment), environment)
-        session = await kernel.open(Open(log.stem.rsplit("-", 1)[-1], cwd=str(folder / "work")))
+        session = await kernel.open(OpenRequest(log.stem.rsplit("-", 1)[-1], cwd=str(folder / "work")))
         if session.interrupted:
             session.resume("test")
         session.send(Send("still there?", "after"))

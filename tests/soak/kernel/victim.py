@@ -12,7 +12,7 @@ from pathlib import Path
 from limnos.agent.settings import load, read_environment
 from limnos.kernel.events import ApprovalAsked, Event
 from limnos.kernel.seams import Answer
-from limnos.service.client import Open, Send, Session
+from limnos.service.client import OpenRequest, Send, Session
 from limnos.service.local import local_kernel
 
 TURNS = 4
@@ -50,7 +50,7 @@ async def main(home: str, folder: str) -> None:
     }
     environment = read_environment(variables)
     kernel = local_kernel(load(environment), environment)
-    session = await kernel.open(Open(cwd=folder))
+    session = await kernel.open(OpenRequest(cwd=folder))
     print("session", session.id, flush=True)
     for turn in range(TURNS):
         session.send(Send(f"task {turn}", f"m{turn}"))

@@ -16,10 +16,12 @@ from limnos.frontends.cli.starting import Flags, kernel
 from limnos.frontends.cli.transcript import Transcript
 from limnos.frontends.cli.tty import RawTerminal
 from limnos.kernel.errors import LimnosError
-from limnos.service.client import Kernel, Open, Session
+from limnos.service.client import Kernel, OpenRequest, Session
 
 
-def chat_with(console: Console, flags: Flags, how: Open, *, fork: bool = False, yes: bool = False) -> int:
+def chat_with(
+    console: Console, flags: Flags, how: OpenRequest, *, fork: bool = False, yes: bool = False
+) -> int:
     """Chat until the person leaves; the exit code."""
     settings = load(console.environment, flags.settings())
     if console.terminal.can_ask and not yes and first_run.is_first(console, settings):
@@ -32,7 +34,7 @@ def chat_with(console: Console, flags: Flags, how: Open, *, fork: bool = False, 
     return asyncio.run(_chat(console, flags, how, fork))
 
 
-async def _chat(console: Console, flags: Flags, how: Open, fork: bool) -> int:
+async def _chat(console: Console, flags: Flags, how: OpenRequest, fork: bool) -> int:
     async with kernel(console, flags) as running:
         if fork and how.session:
             how = how._replace(session=running.fork(how.session))
@@ -46,8 +48,8 @@ async def _chat(console: Console, flags: Flags, how: Open, fork: bool) -> int:
 
 
 async def _next_session(
-    console: Console, running: Kernel, following: Open, before: Open
-) -> tuple[Session, Open]:
+    console: Console, running: Kernel, following: OpenRequest, before: OpenRequest
+) -> tuple[Session, OpenRequest]:
     """Open what the person asked for; when that fails say so and go on as before."""
     try:
         session = await running.open(following)
@@ -60,7 +62,7 @@ async def _next_session(
 
 
 async def _one_session(
-    console: Console, running: Kernel, session: Session, how: Open, *, seen: bool
+    console: Console, running: Kernel, session: Session, how: OpenRequest, *, seen: bool
 ) -> Leave:
     settings = load(console.environment)
     meter = Meter(how.mode or settings.mode, how.model or chosen_name(settings))

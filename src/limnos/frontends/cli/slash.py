@@ -21,7 +21,7 @@ from limnos.kernel.events import (
     TurnResumed,
     TurnStarted,
 )
-from limnos.service.client import Kernel, Open, Send, Session
+from limnos.service.client import Kernel, OpenRequest, Send, Session
 
 _LISTED = 10
 _RESUMED = "resumed"
@@ -30,7 +30,7 @@ _RESUMED = "resumed"
 class Leave(NamedTuple):
     """The chat ends here: with another session to open, or with an exit code."""
 
-    following: Open | None = None
+    following: OpenRequest | None = None
     code: int = 0
 
 
@@ -41,7 +41,7 @@ class Desk:
     console: Console
     kernel: Kernel
     session: Session
-    how: Open
+    how: OpenRequest
     transcript: Transcript
     write: Callable[[str], None]
     last_input: str = ""

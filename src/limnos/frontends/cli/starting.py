@@ -9,7 +9,7 @@ from limnos.agent.settings import KEYS, Key, load, parse_value
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.words import Option
 from limnos.kernel.errors import SettingsError
-from limnos.service.client import Kernel, Open
+from limnos.service.client import Kernel, OpenRequest
 from limnos.service.local import local_kernel
 
 _CLOSE_SECONDS = 10.0
@@ -55,11 +55,11 @@ class Consent(NamedTuple):
 NO_CONSENT = Consent()
 
 
-def opening(
+def open_request(
     console: Console, flags: Flags, consent: Consent = NO_CONSENT, session: str | None = None
-) -> Open:
+) -> OpenRequest:
     """How to open `session`, or a new one in this folder."""
-    return Open(
+    return OpenRequest(
         session=session,
         cwd=None if session else console.folder,
         mode=flags.mode,

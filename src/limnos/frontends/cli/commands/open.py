@@ -4,7 +4,7 @@ from typing import Annotated
 
 from limnos.frontends.cli.chatting import chat_with
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.starting import Flags, opening
+from limnos.frontends.cli.starting import Flags, open_request
 from limnos.frontends.cli.words import Argument, Option
 
 
@@ -16,7 +16,7 @@ def open_session(
 ) -> int:
     """Go on with a session."""
     flags = Flags(model=model)
-    return chat_with(console, flags, opening(console, flags, session=session), fork=fork)
+    return chat_with(console, flags, open_request(console, flags, session=session), fork=fork)
 
 
 FUNCTIONS = {"": open_session}

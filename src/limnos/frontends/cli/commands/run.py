@@ -8,13 +8,13 @@ from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.fetching import embedded, ensure
 from limnos.frontends.cli.oneshot import OneShot
 from limnos.frontends.cli.piped import piped_text
-from limnos.frontends.cli.starting import NO_CONSENT, NO_FLAGS, Consent, Flags, kernel, opening
+from limnos.frontends.cli.starting import NO_CONSENT, NO_FLAGS, Consent, Flags, kernel, open_request
 from limnos.frontends.cli.times import memory
 from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import LimnosError, UsageError
 from limnos.kernel.events import TurnFinished, to_record
 from limnos.kernel.turn import ending_of
-from limnos.service.client import Open
+from limnos.service.client import OpenRequest
 
 
 def run(
@@ -37,7 +37,7 @@ def run(
         ensure(console, settings, yes=consent.yes)
         if not as_json:
             _say_loading(console, settings)
-        how = opening(console, flags, consent, session)
+        how = open_request(console, flags, consent, session)
         return asyncio.run(_run(console, flags, how, text, as_json))
     except LimnosError as error:
         if as_json:
@@ -45,7 +45,7 @@ def run(
         raise
 
 
-async def _run(console: Console, flags: Flags, how: Open, text: str | None, as_json: bool) -> int:
+async def _run(console: Console, flags: Flags, how: OpenRequest, text: str | None, as_json: bool) -> int:
     async with kernel(console, flags) as running:
         session = await running.open(how)
         return await OneShot(console, session, as_json, flags).run(text)
