@@ -70,6 +70,14 @@ def test_verifying_changes_nothing_and_starts_nothing(work: list[str], tmp_path:
     assert [one.name for one in tmp_path.iterdir()] == ["s.jsonl"]
 
 
+def test_a_record_is_confirmed_wherever_the_process_died(work: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    for written in range(1, len(work)):
+        path.write_text("\n".join(work[:written]) + "\n")
+
+        assert found(path).divergence is None, work[written - 1]
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
