@@ -89,20 +89,17 @@ def prices(settings: Settings) -> Prices:
     def price(model: str, usage: Usage) -> tuple[Decimal, str]:
         table = settings.providers.get(model.split("/", 1)[0], {})
         fresh = max(usage.prompt_tokens - usage.cached_tokens, 0)
-        cached = table.get("price_cached") or table.get("price_prompt")
         cost = (
-            _money(table, "price_prompt") * fresh
-            + _amount(cached, "price_cached") * usage.cached_tokens
-            + _money(table, "price_completion") * usage.completion_tokens
+            _amount(table, "price_prompt") * fresh
+            + _amount(table, "price_cached", "price_prompt") * usage.cached_tokens
+            + _amount(table, "price_completion") * usage.completion_tokens
         )
         return cost / MILLION, str(table.get("currency", "USD"))
 
     return price
 
 
-def _money(table: Mapping[str, Any], key: str) -> Decimal:
-    return _amount(table.get(key), key)
-
-
-def _amount(value: object, key: str) -> Decimal:
-    return money(str(value), key) if value else Decimal(0)
+def _amount(table: Mapping[str, Any], *keys: str) -> Decimal:
+    """The first of these prices that is set; zero when none is."""
+    key = next((key for key in keys if table.get(key)), None)
+    return Decimal(0) if key is None else money(str(table[key]), key)
