@@ -9,7 +9,7 @@ from limnos.providers.discovery import (
     KEY_PROVIDERS,
     LOCAL_SERVERS,
     LocalServer,
-    Offer,
+    ModelOffer,
     Places,
     discover,
     list_models,
@@ -27,10 +27,10 @@ def listing(value: object, status: int = 200) -> Answer:
     return Answer([json.dumps(value).encode()], status, JSON)
 
 
-def local_offers(answer: Answer) -> list[Offer]:
+def local_offers(answer: Answer) -> list[ModelOffer]:
     patience = 0.2 if answer.silent or answer.ends == "hang" else 5.0
 
-    async def run() -> list[Offer]:
+    async def run() -> list[ModelOffer]:
         async with ModelServer([answer]) as server:
             places = Places(servers=[LocalServer("ollama", "Ollama", server.port)])
             return await discover(places, patience)
@@ -82,7 +82,7 @@ def test_a_server_that_runs_but_can_not_be_used_says_why() -> None:
 
 
 def test_servers_are_asked_at_once() -> None:
-    async def run() -> list[Offer]:
+    async def run() -> list[ModelOffer]:
         async with ModelServer([Answer(silent=True)] * 6) as server, asyncio.timeout(3):
             return await discover(Places(servers=[LocalServer("a", "A", server.port)] * 6), probe_s=0.3)
 
@@ -103,7 +103,7 @@ def test_a_key_that_can_not_be_used_says_why() -> None:
 
 
 def test_what_is_configured_comes_first_and_the_embedded_model_last() -> None:
-    async def run() -> list[Offer]:
+    async def run() -> list[ModelOffer]:
         async with ModelServer([listing(MODELS), listing(MODELS)]) as server:
             places = Places(
                 configured=[Route("mine", server.url, "qwen"), Route("far", "https://192.0.2.1/v1", "gpt")],

@@ -70,7 +70,7 @@ KEY_PROVIDERS = (
 )  # fmt: skip
 
 
-class Offer(NamedTuple):
+class ModelOffer(NamedTuple):
     """A model source for the first-run screen.
 
     `name` and `base_url` are what the settings would hold; `variable` names where a key was found, never
@@ -98,7 +98,7 @@ class Places(NamedTuple):
     servers: Sequence[LocalServer] = LOCAL_SERVERS
 
 
-async def discover(places: Places, probe_s: float = PROBE_S) -> list[Offer]:
+async def discover(places: Places, probe_s: float = PROBE_S) -> list[ModelOffer]:
     """All offers, best first: what is configured, local servers that run, keys, the embedded model.
 
     Loopback addresses are asked for their models, all at once and for `probe_s` seconds; nothing else is.
@@ -131,8 +131,8 @@ async def round_trip(model: Model, monotonic: Callable[[], float] = time.monoton
     return monotonic() - began
 
 
-async def _configured(route: Route, probe_s: float) -> Offer:
-    offer = Offer("configured", route.name, route.name, route.base_url, models=(route.model,))
+async def _configured(route: Route, probe_s: float) -> ModelOffer:
+    offer = ModelOffer("configured", route.name, route.name, route.base_url, models=(route.model,))
     if not is_loopback(route.url):
         return offer
     began = time.monotonic()
@@ -145,10 +145,10 @@ async def _configured(route: Route, probe_s: float) -> Offer:
     return offer._replace(reachable=True, latency_ms=_ms(began))
 
 
-async def _local(server: LocalServer, probe_s: float) -> Offer | None:
+async def _local(server: LocalServer, probe_s: float) -> ModelOffer | None:
     """What a standard port says; None when nothing answers there."""
     began = time.monotonic()
-    offer = Offer("local", server.name, server.label, server.base_url, reachable=False)
+    offer = ModelOffer("local", server.name, server.label, server.base_url, reachable=False)
     try:
         models = _names(await get_json(f"{server.base_url}/models", seconds=probe_s))
     except StatusError as error:
@@ -159,8 +159,8 @@ async def _local(server: LocalServer, probe_s: float) -> Offer | None:
     return offer._replace(reachable=bool(models), latency_ms=_ms(began), models=models, reason=reason)
 
 
-def _keys(variables: Mapping[str, str]) -> list[Offer]:
-    offers: list[Offer] = []
+def _keys(variables: Mapping[str, str]) -> list[ModelOffer]:
+    offers: list[ModelOffer] = []
     for provider in KEY_PROVIDERS:
         value = variables.get(provider.variable, "")
         if not value.strip():
@@ -171,7 +171,7 @@ def _keys(variables: Mapping[str, str]) -> list[Offer]:
         except SettingsError as error:
             reason, reachable = error.what, False
         offers.append(
-            Offer(
+            ModelOffer(
                 "key",
                 provider.name,
                 provider.label,
@@ -184,9 +184,9 @@ def _keys(variables: Mapping[str, str]) -> list[Offer]:
     return offers
 
 
-def _embedded(models: Sequence[str]) -> Offer:
+def _embedded(models: Sequence[str]) -> ModelOffer:
     reason = "" if models else "its weights are not on this disk yet"
-    return Offer(
+    return ModelOffer(
         "embedded", "embedded", "on this machine", reachable=bool(models), models=tuple(models), reason=reason
     )
 

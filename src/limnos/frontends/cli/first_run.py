@@ -16,7 +16,7 @@ from limnos.frontends.cli.times import duration, memory, size
 from limnos.frontends.cli.trying import answer_seconds
 from limnos.kernel.errors import LimnosError, UsageError
 from limnos.providers.catalogue import DEFAULT, Entry, catalogue
-from limnos.providers.discovery import Offer, Places, discover
+from limnos.providers.discovery import ModelOffer, Places, discover
 from limnos.store.secrets import Secrets
 
 _EMBEDDED = ((DEFAULT, "works offline after"), ("qwen2.5-coder-0.5b", "weaker"))
@@ -79,7 +79,7 @@ def _embedded(entry: Entry, note: str) -> Row:
     return Row(entry.label, f"{size(entry.size)} to fetch, {memory(entry.memory)} of memory; {note}", take)
 
 
-def _offered(offer: Offer) -> Row:
+def _offered(offer: ModelOffer) -> Row:
     if offer.kind == "key":
         label, cost = offer.variable, "set, not tried, used only if you choose it"
     elif offer.reachable:
