@@ -16,6 +16,7 @@ from limnos.providers.catalogue import DEFAULT
 from limnos.providers.rate import Buckets
 from limnos.providers.routes import ReasoningPolicy
 from limnos.testing.doubles import FixedClock
+from tests.store.disks import full_disk
 
 LAYERS = ("flag", "LIMNOS_STEPS", "project", "user", "system", "default")
 
@@ -278,6 +279,16 @@ def test_a_home_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError) as caught:
         set_value(environment, "steps", "4")
     assert caught.value.fix
+
+
+def test_a_full_disk_is_told_with_what_helps_outside_of_a_chat(tmp_path: Path) -> None:
+    with full_disk(tmp_path / "disk") as disk:
+        environment = read_environment({"HOME": str(tmp_path), "LIMNOS_HOME": str(disk.folder)})
+        set_value(environment, "steps", "4")
+        with disk.filled(), pytest.raises(StorageError) as caught:
+            set_value(environment, "steps", "5")
+        assert caught.value.fix.endswith(", then try again")
+        assert load(environment).steps == 4
 
 
 @pytest.mark.parametrize(

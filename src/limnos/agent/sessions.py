@@ -70,7 +70,7 @@ class SessionFiles:
             with path.open("rb") as file:
                 first = parse_record(file.readline(_EDGE))
         except OSError as error:
-            raise storage_error(path, error) from None
+            raise storage_error(path, error, "try again") from None
         return str(first.get("cwd", "")) if first and first["type"] == SessionStarted.type else ""
 
     def exists(self, session: str) -> bool:
@@ -97,7 +97,7 @@ class SessionFiles:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise storage_error(path, error) from None
+            raise storage_error(path, error, "try again") from None
         recent = tail or head
         last = recent[-1] if recent else {}
         return Summary(
@@ -127,7 +127,7 @@ class SessionFiles:
         try:
             write_whole(path, b"".join(encode_record(to_record(event)) for event in copied))
         except OSError as error:
-            raise storage_error(path, error) from None
+            raise storage_error(path, error, "try again") from None
         return path
 
     def _ended(self, events: list[Event]) -> list[Event]:

@@ -15,8 +15,8 @@ from limnos.agent.settings import (
     parse_value,
     read_table,
 )
-from limnos.kernel.errors import SettingsError, StorageError
-from limnos.store.whole import write_whole
+from limnos.kernel.errors import SettingsError
+from limnos.store.whole import storage_error, write_whole
 
 
 def set_value(environment: Environment, name: str, text: str) -> Value:
@@ -106,6 +106,4 @@ def _write(path: Path, text: str) -> None:
     try:
         write_whole(real, text.encode())
     except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror}", f"check that {real.parent} is writable"
-        ) from None
+        raise storage_error(real, error, "try again") from None

@@ -60,7 +60,7 @@ class Secrets:
                 f"{self._path} is no valid TOML", "mend it, or remove it and set the keys again"
             ) from None
         except OSError as error:
-            raise storage_error(self._path, error) from None
+            raise storage_error(self._path, error, "try again") from None
         return {name: value for name, value in table.items() if isinstance(value, str)}
 
     def _write(self, values: dict[str, str]) -> None:
@@ -68,4 +68,4 @@ class Secrets:
         try:
             write_whole(self._path, text.encode())
         except OSError as error:
-            raise storage_error(self._path, error) from None
+            raise storage_error(self._path, error, "try again") from None

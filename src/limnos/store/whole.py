@@ -40,16 +40,16 @@ def write_whole(path: Path, data: bytes) -> None:
         raise
 
 
-def storage_error(path: Path, error: OSError) -> StorageError:
-    """What a failed write means for the person."""
+def storage_error(path: Path, error: OSError, again: str = "/continue") -> StorageError:
+    """What a failed write means for the person; `again` is what to do once the disk takes it."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageError(
             f"nothing is saved from now on: the disk of {path.parent} is full",
-            "free some space, then /continue",
+            f"free some space, then {again}",
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return StorageError(
             f"{path.parent} cannot be written: {error.strerror}",
             "make it writable, or name another home in LIMNOS_HOME",
         )
-    return StorageError(f"{path} failed: {error.strerror}", "check the disk, then /continue")
+    return StorageError(f"{path} failed: {error.strerror}", f"check the disk, then {again}")
