@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from limnos import __version__
 from limnos.agent.clock import RandomIds, SystemClock
+from limnos.agent.mentions import mentioned
 from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
 from limnos.agent.prompt import host_facts, system_prompt
@@ -142,6 +143,7 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         loop=loop,
         questions=questions,
         new_turn=gate.new_turn,
+        names_in=partial(mentioned, folder=place.path),
         meter=_meter(base, settings),
         history=partial(_after, log.path),
         finish=log.close,

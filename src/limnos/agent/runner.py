@@ -64,6 +64,7 @@ class Fittings(NamedTuple):
     loop: Loop
     questions: OpenQuestions
     new_turn: Callable[[], None]
+    names_in: Callable[[str], list[str]]
     meter: Callable[[], Meter]
     history: Callable[[int], list[Event]]
     finish: Callable[[], None]
@@ -134,6 +135,7 @@ class Runner:
                     source=given.source,
                     principal=given.principal,
                     client_id=given.client_id,
+                    names=self._fit.names_in(given.text),
                 )
             )
 
@@ -280,6 +282,7 @@ class Runner:
                 mode=self._fit.mode,
                 attended=self._fit.attended,
                 trusted=self._fit.trusted,
+                names=self._fit.names_in(given.text),
             ),
             durable=True,
         )

@@ -34,12 +34,13 @@ class Shown:
 def rendered(unit: Unit) -> tuple[Message, ...]:
     """The messages of a unit, made once when it is closed.
 
-    A user message has its time at the head: a stable text, so that the prefix stays the same.
+    A user message has its time at the head, and what it names: a stable text, so that the prefix stays.
     """
     if unit.rendered is not None:
         return unit.rendered
     if isinstance(unit, Said):
-        unit.rendered = (user(f"[{unit.time[:10]} {unit.time[11:16]} UTC]\n{unit.text}"),)
+        here = f"; in this folder: {', '.join(unit.names)}" if unit.names else ""
+        unit.rendered = (user(f"[{unit.time[:10]} {unit.time[11:16]} UTC{here}]\n{unit.text}"),)
         return unit.rendered
     messages = tuple(unit.messages())
     if not unit.open:

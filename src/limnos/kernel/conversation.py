@@ -44,6 +44,8 @@ TITLE_CHARACTERS = 80
 class Said:
     """A user message. `id` is `<turn>.<step>` of the step it came before; `time` is ISO 8601 in UTC.
 
+    `names` are the paths in the working folder that it names.
+
     `tokens` and `rendered` belong to the context engine: what the unit costs and how it is shown.
     """
 
@@ -51,6 +53,7 @@ class Said:
     turn: int
     time: str
     text: str
+    names: Sequence[str] = ()
     tokens: int | None = None
     rendered: tuple[Message, ...] | None = None
 
@@ -156,7 +159,9 @@ class Conversation:
 
     def _hear(self, event: TurnStarted | InputInjected) -> None:
         self.client_ids.add(event.client_id)
-        self.units.append(Said(f"{event.turn}.{event.step}", event.turn, event.time, event.input))
+        self.units.append(
+            Said(f"{event.turn}.{event.step}", event.turn, event.time, event.input, event.names)
+        )
 
     def _begin_step(self, event: Event, parts: tuple[Part, ...]) -> Step:
         last = self.units[-1] if self.units else None

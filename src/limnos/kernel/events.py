@@ -59,6 +59,7 @@ class TurnStarted(Event):
     """An input was accepted. `source` is the front end, `principal` who speaks through it.
 
     A repeated `client_id` is answered once. `attended`: somebody can answer; `trusted`: the folder is.
+    `names`: the files and folders (these end in a slash) of the working folder that the input names.
     """
 
     type: ClassVar[str] = "turn_started"
@@ -72,6 +73,7 @@ class TurnStarted(Event):
     mode: str
     attended: bool = True
     trusted: bool = False
+    names: Sequence[str] = ()
 
 
 class TurnResumed(Event):
@@ -93,6 +95,7 @@ class InputInjected(Event):
     source: str
     principal: str
     client_id: str
+    names: Sequence[str] = ()
 
 
 class TextDelta(Event):
