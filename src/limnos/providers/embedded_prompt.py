@@ -5,6 +5,7 @@ tools, the same lines inside the system text 10, the model's own tool template 2
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -20,8 +21,10 @@ FACTS = "Facts:"
 SYSTEM_TOKENS = 400
 RESULT_CHARACTERS = 8000
 OLD_RESULT_CHARACTERS = 600
+REQUEST_CHARACTERS = 300
 
 _DESCRIPTION_CHARACTERS = 90
+_TIME = re.compile(r"\A\[[-0-9]{10} [0-9:]{5} UTC.*\]\n")
 _BYTES_PER_TOKEN = 3.6
 _END = "<|im_end|>\n"
 
@@ -56,6 +59,13 @@ class Texts(NamedTuple):
     pairs: list[Pair]
 
 
+class _Asked(NamedTuple):
+    """The user message that a turn belongs to: what is said before it, and its words."""
+
+    head: str = ""
+    request: str = ""
+
+
 @cache
 def texts() -> Texts:
     """The shipped texts."""
@@ -71,7 +81,7 @@ def prefix(tools: Sequence[ToolSpec]) -> str:
     parts = [_mark("system"), system_text(tools), _END]
     for pair in texts().pairs:
         if pair.tools <= offered:
-            parts += [text for turn in pair.turns for text in _example(turn)]
+            parts += [text for turn in pair.turns for text in _example(turn, pair.turns[0][1])]
     return "".join(parts)
 
 
@@ -130,9 +140,13 @@ def compose(request: Request, heads: Mapping[int, str]) -> list[Segment]:
     """
     newest = newest_user(request.messages)
     segments: list[Segment] = [(prefix(request.tools), True)]
-    for place in range(len(request.messages)):
+    asked = _Asked()
+    for place, message in enumerate(request.messages):
         room = RESULT_CHARACTERS if place > newest else OLD_RESULT_CHARACTERS
-        segments += _turns(request.messages, place, room, heads.get(place, ""))
+        if message.role == "user":
+            head = heads.get(place, "")
+            asked = _Asked(f"[{head}]\n" if head else "", request_of(message))
+        segments += _turns(request.messages, place, room, asked)
     segments.append((_mark("assistant"), True))
     return segments
 
@@ -142,11 +156,16 @@ def newest_user(messages: Sequence[Message]) -> int:
     return max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
 
 
-def _turns(messages: Sequence[Message], place: int, room: int, head: str) -> Iterator[Segment]:
+def request_of(message: Message) -> str:
+    """The words of a user message without its time; of a long one the end, where the question stands."""
+    return _TIME.sub("", text_of(message.parts))[-REQUEST_CHARACTERS:].strip()
+
+
+def _turns(messages: Sequence[Message], place: int, room: int, asked: _Asked) -> Iterator[Segment]:
     message = messages[place]
     match message.role:
         case "user":
-            yield from _turn("user", (f"[{head}]\n" if head else "") + text_of(message.parts))
+            yield from _turn("user", asked.head + text_of(message.parts))
         case "assistant" if not message.calls:
             if text := text_of(message.parts):
                 yield from _turn("assistant", answer_json(text))
@@ -154,9 +173,8 @@ def _turns(messages: Sequence[Message], place: int, room: int, head: str) -> Ite
             # one call, one result: several calls of one reply (another model made them) are told one by one
             if call := _call_of(messages[:place], message.result.call_id):
                 yield from _turn("assistant", call_json(call.name, call.arguments or {}))
-            yield from _turn(
-                "user", result_turn(call.name if call else "a tool", cut(result_text(message.result), room))
-            )
+            told = cut(result_text(message.result), room)
+            yield from _turn("user", result_turn(call.name if call else "a tool", told, asked.request))
         case _:
             return
 
@@ -177,9 +195,9 @@ def answer_json(text: str) -> str:
     return json.dumps({"answer": text}, ensure_ascii=False)
 
 
-def result_turn(tool: str, text: str) -> str:
-    """A result as the person's turn, with the line that asks to answer from it."""
-    return f"Result of {tool}:\n{text}\n\n{texts().after_result}"
+def result_turn(tool: str, text: str, request: str) -> str:
+    """A result as the person's turn; the request once more, or its words and language would be forgotten."""
+    return f"Result of {tool}:\n{text}\n\n{texts().after_result}\n{request}"
 
 
 def cut(text: str, room: int) -> str:
@@ -200,14 +218,14 @@ def _turn(role: str, text: str) -> Iterator[Segment]:
     yield _END, True
 
 
-def _example(turn: list[Any]) -> Iterator[str]:
+def _example(turn: list[Any], request: str) -> Iterator[str]:
     match turn:
         case ["user", text]:
             yield _mark("user") + text + _END
         case ["call", tool, arguments]:
             yield _mark("assistant") + call_json(tool, arguments) + _END
         case ["result", tool, text]:
-            yield _mark("user") + result_turn(tool, text) + _END
+            yield _mark("user") + result_turn(tool, text, request) + _END
         case ["answer", text]:
             yield _mark("assistant") + answer_json(text) + _END
         case _:
