@@ -18,6 +18,7 @@ from limnos.agent.settings import Environment
 from limnos.frontends.cli.cells import pad, width, wrap
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.look import Look, Terminal, error_lines
+from limnos.frontends.cli.output import to_stderr, to_stdout
 from limnos.frontends.cli.spans import Line, Span, line, painted
 from limnos.kernel.errors import LimnosError, UsageError
 
@@ -45,8 +46,7 @@ class Greeting:
 
     @staticmethod
     def _write(text: str) -> None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        to_stderr(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,8 @@ class Console:
     greeting: Greeting = field(default_factory=Greeting)
 
     def data(self, text: str) -> None:
-        """Write text to stdout as it is."""
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        """Write text to stdout as it is. Raises as `output.to_stdout` does."""
+        to_stdout(text)
 
     def record(self, record: Mapping[str, Any]) -> None:
         """Write one JSON object, one line."""
@@ -80,8 +79,7 @@ class Console:
         self.greeting.break_off()
         colour = self.terminal.colour(sys.stderr)
         rows = wrap(spans, self.look.cells, "  ") if self.terminal.stderr else [spans]
-        sys.stderr.write("".join(painted(row, colour) + "\n" for row in rows))
-        sys.stderr.flush()
+        to_stderr("".join(painted(row, colour) + "\n" for row in rows))
 
     def done(self, text: str, following: str = "") -> None:
         """Say a new state and what can come next."""
@@ -125,8 +123,7 @@ class Console:
             raise UsageError("nobody can be asked: this is no terminal", "give the answer as an option")
         with contextlib.suppress(termios.error):
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-        sys.stderr.write(f"{question} ")
-        sys.stderr.flush()
+        to_stderr(f"{question} ")
         typed = sys.stdin.readline()
         if not typed:
             raise KeyboardInterrupt

@@ -12,6 +12,7 @@ from limnos.frontends.cli.accessible import FIRST_LINE, LETTERS, STILL_SECONDS, 
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.faults import ENDINGS, faults_to
 from limnos.frontends.cli.look import error_lines
+from limnos.frontends.cli.output import to_stderr
 from limnos.frontends.cli.piped import LONGEST, piped_text, too_long
 from limnos.frontends.cli.slash import Desk, Leave
 from limnos.frontends.cli.spans import Line, is_text, line, plain
@@ -201,15 +202,14 @@ class LineChat:
             return
         waiting = len(self.desk.session.queued())
         if self.row and self.accessible and waiting:
-            sys.stderr.write(f"limnos: {counted(waiting, 'line')} queued; answer with a number.\n")
+            to_stderr(f"limnos: {counted(waiting, 'line')} queued; answer with a number.\n")
         elif self.row and not self.accessible:
             rows = [self.row.queued_row(self.desk.console.look, waiting)] if waiting else []
             for row in (*rows, self.row.row(self.desk.console.look, "", 0.0)):
-                sys.stderr.write(plain(row) + "\n")
+                to_stderr(plain(row) + "\n")
         self._at_prompt = True
         label = "answer: " if self.row else "you: "
-        sys.stderr.write(label if self.accessible else f"{self.desk.console.look.signs.you} ")
-        sys.stderr.flush()
+        to_stderr(label if self.accessible else f"{self.desk.console.look.signs.you} ")
 
     def _interrupt(self) -> None:
         if self.desk.transcript.working and not self._stopping:

@@ -15,6 +15,7 @@ from decimal import Decimal
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.faults import ENDINGS, faults_to
+from limnos.frontends.cli.output import to_stderr
 from limnos.frontends.cli.screen import Live, Screen
 from limnos.frontends.cli.spans import Line, is_text, line
 from limnos.frontends.cli.starting import NO_FLAGS, Flags
@@ -67,7 +68,7 @@ class OneShot:
         self._transcript = Transcript(self.console.look, chat=False)
         terminal = self.console.terminal
         if terminal.redraws and terminal.stdout and not self.as_json:
-            self._screen = Screen(_to_stderr, terminal.size, terminal.colour(sys.stderr))
+            self._screen = Screen(to_stderr, terminal.size, terminal.colour(sys.stderr))
 
     async def run(self, text: str | None) -> int:
         """Send `text`, or go on with what was interrupted; the exit code of the turn."""
@@ -290,8 +291,3 @@ async def _turn_of(events: AsyncIterator[Event], client: str | None) -> AsyncIte
         begun = begun or ours or (client is None and isinstance(event, TurnResumed))
         if begun:
             yield event
-
-
-def _to_stderr(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()

@@ -1,12 +1,12 @@
 """Progress of something whose size is known: a bar that is redrawn, or a line now and then."""
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.look import Look
+from limnos.frontends.cli.output import to_stderr
 from limnos.frontends.cli.spans import Line, line, painted
 from limnos.frontends.cli.times import rate, remaining
 
@@ -64,14 +64,12 @@ class ProgressLine:
         shown = progress_line(self.console.look, done, total, (done - self._first) / elapsed, elapsed)
         if redraws:
             self._drawn = True
-            sys.stderr.write("\r\x1b[2K" + painted(shown, colour=False))
-            sys.stderr.flush()
+            to_stderr("\r\x1b[2K" + painted(shown, colour=False))
         else:
             self.console.say_line(shown)
 
     def clear(self) -> None:
         """Take the line away."""
         if self._drawn:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
+            to_stderr("\r\x1b[2K")
             self._drawn = False
