@@ -125,6 +125,10 @@ class Kernel(Protocol):
         """All sessions, newest first."""
         ...
 
+    def path(self, session: str) -> str:
+        """The audit log's file of `session`. Raises UsageError when there is no such session."""
+        ...
+
     def fork(self, session: str, seq: int | None = None) -> str:
         """A new session with the events up to `seq` (a step's end); returns its id."""
         ...

@@ -141,6 +141,10 @@ class LocalKernel:
             for row in self._base.files.summaries(limit)
         ]
 
+    def path(self, session: str) -> str:
+        """See `Kernel`."""
+        return str(self._base.files.find(session))
+
     def fork(self, session: str, seq: int | None = None) -> str:
         """See `Kernel`."""
         fresh = RandomIds(self._base.files.exists).new("session")

@@ -92,10 +92,10 @@ def _replies(count: int) -> str:
 
 async def _path(console: Console, session: str) -> Path:
     async with kernel(console) as running:
-        for found in running.sessions():
-            if found.id == session:
-                return Path(found.path)
-    raise UsageError(f"there is no session and no file {session!r}", "limnos sessions")
+        try:
+            return Path(running.path(session))
+        except UsageError as error:
+            raise UsageError(f"there is no session and no file {session!r}", error.fix) from None
 
 
 FUNCTIONS = {"": replay}
