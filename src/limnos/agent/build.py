@@ -31,7 +31,7 @@ from limnos.kernel.registry import Catalogue, Registry
 from limnos.kernel.seams import Blobs, Clock, Rule
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
-from limnos.kernel.tools import Tool
+from limnos.kernel.tools import BLOCKS, Tool
 from limnos.kernel.turn import Parts
 from limnos.providers.rate import Buckets
 from limnos.sdk.files import Files
@@ -42,7 +42,7 @@ from limnos.store.spending import SpendingFile
 
 PERSONA = "default"
 PINNED = ("kernel", "files", "search", "shell")
-QUIET = ("blocks",)
+QUIET = (BLOCKS,)
 CHARACTERS_PER_TOKEN = 4
 INLINE_SHARE = 8  # one inline result takes at most an eighth of the request budget
 

@@ -18,7 +18,7 @@ from limnos.kernel.repeats import Repeats
 from limnos.kernel.seams import Blobs, Folder, Invalid, Principal, Valid, Validator
 from limnos.kernel.stages import CallPayload, Pipeline, ResultPayload, run_stage
 from limnos.kernel.stream import EventStream
-from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
+from limnos.kernel.tools import BLOCK_READ, BLOCKS, Output, Tool, ToolContext, ToolFailure
 
 GUARDED_EDIT = ToolError("refused", "a guard does not let the edited arguments pass", "do it another way")
 MOVED = ToolError(
@@ -271,12 +271,12 @@ class Calls:
         if len(text) <= bound:
             return text, None
         block = self._tools.blobs.put(text.encode("utf-8", "replace"))
-        self._tools.catalogue.touch("blocks")
+        self._tools.catalogue.touch(BLOCKS)
         head, tail = text[: bound * 2 // 3], text[-(bound // 4) :]
         left_out = len(text) - len(head) - len(tail)
         return (
             f"{head}\n[... {left_out} of {len(text)} characters left out here;"
-            f" block_read(block={block!r}) pages through the whole ...]\n{tail}"
+            f" {BLOCK_READ}(block={block!r}) pages through the whole ...]\n{tail}"
         ), block
 
     def _no_such_tool(self, name: str) -> ToolError:

@@ -9,6 +9,9 @@ from limnos.kernel.model import ToolSpec
 from limnos.kernel.seams import Rule
 
 Effects: TypeAlias = Literal["none", "local", "external"]
+# The tool that pages through a result which was too large, and its plugin, offered once there is one. The
+# kernel names it where it cuts a result; whoever puts a session together registers it.
+BLOCK_READ, BLOCKS = "block_read", "blocks"
 
 
 class Report(Protocol):

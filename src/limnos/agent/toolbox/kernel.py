@@ -8,7 +8,7 @@ from limnos import lazy
 from limnos.kernel.messages import Arguments
 from limnos.kernel.registry import Catalogue
 from limnos.kernel.seams import Blobs, Clock
-from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
+from limnos.kernel.tools import BLOCK_READ, BLOCKS, Output, Tool, ToolContext, ToolFailure
 from limnos.sdk.schema import object_schema
 
 PAGE = 20_000
@@ -85,7 +85,7 @@ def block_tool(blobs: Blobs) -> Tool:
         return Output(head + page, f"{len(page)} of {len(text)} characters", origin="block")
 
     return Tool(
-        "block_read",
+        BLOCK_READ,
         "Read on in a large result by its block id.",
         object_schema(
             ["block"],
@@ -99,7 +99,7 @@ def block_tool(blobs: Blobs) -> Tool:
         read,
         parallel_safe=True,
         private=True,
-        plugin="blocks",
+        plugin=BLOCKS,
     )
 
 
