@@ -116,13 +116,6 @@ class Catalogue:
             grouped.setdefault(tool.plugin, []).append(name)
         return grouped
 
-    def _spec(self, name: str) -> ToolSpec:
-        tool = self._registry.get(name)
-        assert tool is not None
-        if name not in self._specs:
-            self._specs[name] = tool.spec(name)
-        return self._specs[name]
-
     def offer(self, budget: int, count: Callable[[ToolSpec], int]) -> Offer:
         """The tools of a request within `budget` tokens; pinned ones first, then the last opened."""
         grouped = self.plugins()
@@ -143,3 +136,10 @@ class Catalogue:
             if plugin not in shown and plugin not in self._quiet
         )
         return Offer(tuple(specs), lines)
+
+    def _spec(self, name: str) -> ToolSpec:
+        tool = self._registry.get(name)
+        assert tool is not None
+        if name not in self._specs:
+            self._specs[name] = tool.spec(name)
+        return self._specs[name]
