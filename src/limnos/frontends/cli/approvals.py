@@ -85,7 +85,7 @@ def rule_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
 def scope_row(asked: ApprovalAsked) -> Line:
     """The choices after `a`: where the rule shall hold."""
     scope = "this session" if (asked.rule or {}).get("scope", "session") == "session" else "persona default"
-    return line(Span("? ", "warn"), f"0 back   1 {scope}")
+    return _asking(f"0 back   1 {scope}")
 
 
 def answered_line(look: Look, answered: ApprovalAnswered) -> Line:
@@ -184,7 +184,7 @@ class AnswerRow:
     def row(self, look: Look, text: str, begun: float) -> Line:
         """The row: the choices, or what Enter will do with what stands in the composer."""
         if self.editing:
-            return line(Span("? ", "warn"), self._edit_title(text))
+            return _asking(self._edit_title(text))
         if self.choosing and not text:
             return scope_row(self.asked)
         if not text:
@@ -192,8 +192,8 @@ class AnswerRow:
         choice = self.choice(text, begun)
         if choice is None:
             long = "Enter queues your line   Alt-N no   Alt-Y once   Ctrl-U first to answer"
-            return line(Span("? ", "warn"), "Alt-N no  Alt-Y once  Ctrl-U first" if look.narrow else long)
-        return line(Span("? ", "warn"), f"Enter: {self._title(choice)}")
+            return _asking("Alt-N no  Alt-Y once  Ctrl-U first" if look.narrow else long)
+        return _asking(f"Enter: {self._title(choice)}")
 
     def queued_row(self, look: Look, count: int) -> Line:
         """That lines wait for the answer: they were none."""
@@ -221,9 +221,13 @@ class AnswerRow:
     def _choices(self, look: Look) -> Line:
         always = ("  a always" if look.narrow else "   a always...") if self.asked.rule is not None else ""
         if look.narrow:
-            return line(Span("? ", "warn"), f"n no  y once{always}  e edit  v all")
-        row = line(Span("? ", "warn"), f"n no   y once{always}   e edit   n: reason   v all")
+            return _asking(f"n no  y once{always}  e edit  v all")
+        row = _asking(f"n no   y once{always}   e edit   n: reason   v all")
         return look.right(row, f"no at {clock(self.asked.expires, look.zone)}") if self.asked.expires else row
+
+
+def _asking(text: str) -> Line:
+    return line(Span("? ", "warn"), text)
 
 
 def edit_text(asked: ApprovalAsked) -> str:
