@@ -543,3 +543,25 @@ def test_a_session_tells_the_number_of_its_newest_event_also_when_opened_again(t
 
     newest = read_history(Path(talk.session.path)).last_seq
     assert numbers == [1, newest, newest]
+
+
+def test_numbers_that_a_later_version_gave_to_events_of_its_own_are_not_given_again(tmp_path: Path) -> None:
+    house = House(tmp_path)
+
+    async def story() -> Talk:
+        kernel = house.kernel(step("hello"))
+        talk = await house.open(kernel)
+        await talk.session.close()
+        with Path(talk.session.path).open("a") as log:
+            log.write('{"v":1,"seq":40,"time":"","session":"s","turn":0,"step":0,"type":"of_tomorrow"}\n')
+        kernel.rename(talk.session.id, "New")
+        again = await house.open(kernel, session=talk.session.id)
+        await again.say("hi")
+        await kernel.close()
+        return talk
+
+    talk = run(story())
+
+    numbers = [json.loads(line)["seq"] for line in Path(talk.session.path).read_text().splitlines()]
+    assert numbers[:4] == [1, 40, 41, 42]
+    assert numbers == sorted(set(numbers))

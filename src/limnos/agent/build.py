@@ -109,7 +109,7 @@ def open_session(base: Home, settings: Settings, model: Model, opening: Opening)
 
 
 def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, log: AuditLog) -> Runner:
-    conversation = fold(log.history.events)
+    conversation = fold(log.history.events, log.history.last_seq)
     stream = EventStream(opening.session, log, base.clock, conversation)
     if not log.history.events:
         stream.emit(SessionStarted(persona=PERSONA, cwd=opening.cwd, program=f"limnos {__version__}"))

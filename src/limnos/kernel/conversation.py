@@ -192,11 +192,15 @@ class Conversation:
         step.complete, step.open = event.complete, False
 
 
-def fold(events: Iterable[Event]) -> Conversation:
-    """The conversation that `events` stand for."""
+def fold(events: Iterable[Event], last_seq: int = 0) -> Conversation:
+    """The conversation that `events` stand for.
+
+    `last_seq` is the highest number that was given, also to an event that this version does not know.
+    """
     conversation = Conversation()
     for event in events:
         conversation.apply(event)
+    conversation.last_seq = max(conversation.last_seq, last_seq)
     return conversation
 
 

@@ -157,7 +157,8 @@ class LocalKernel:
             raise UsageError("a title cannot be empty", f"limnos rename {session} TITLE")
         log = AuditLog(self._base.files.find(session))
         try:
-            stream = EventStream(session, log, self._base.clock, fold(log.history.events))
+            conversation = fold(log.history.events, log.history.last_seq)
+            stream = EventStream(session, log, self._base.clock, conversation)
             stream.emit(SessionChanged(title=title.strip()[:200]), durable=True)
         finally:
             log.close()
