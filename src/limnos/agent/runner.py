@@ -190,7 +190,8 @@ class Runner:
         self._readers.add(inbox)
         last = after
         try:
-            for event in self._fit.history(after):
+            behind = after < self.stream.conversation.last_seq
+            for event in self._fit.history(after) if behind else ():
                 last = event.seq
                 yield event
             while True:
