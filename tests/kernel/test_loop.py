@@ -278,7 +278,7 @@ def test_a_money_cap_stops_before_the_next_request() -> None:
     setting = Setting(
         model,
         [echo_tool(Ran())],
-        caps=Caps(day=Decimal("0.01")),
+        caps=Caps(day_cost=Decimal("0.01")),
         prices=lambda name, usage: (Decimal("0.02"), "USD"),
     )
 

@@ -222,12 +222,12 @@ def _window(
 
 def _meter(base: Home, settings: Settings) -> Callable[[], Meter]:
     caps = Caps(
-        settings.steps,
-        settings.turn_tokens,
-        settings.turn_seconds,
-        cap(settings.cap_turn, "cap.turn"),
-        cap(settings.cap_day, "cap.day"),
-        cap(settings.cap_persona, "cap.persona"),
+        steps=settings.steps,
+        tokens=settings.turn_tokens,
+        seconds=settings.turn_seconds,
+        turn_cost=cap(settings.cap_turn, "cap.turn"),
+        day_cost=cap(settings.cap_day, "cap.day"),
+        persona_cost=cap(settings.cap_persona, "cap.persona"),
     )
     price = prices(settings)
     return lambda: Meter(caps, base.clock, price, base.spending)

@@ -145,7 +145,7 @@ class _RecordedMeter(Meter):
     """Ends the turn at the step border at which it ended then."""
 
     def __init__(self, episode: Episode, cancel: Cancel, clock: Clock) -> None:
-        super().__init__(Caps(10**6, 10**12, 10**9), clock, _free, _NoMoney())
+        super().__init__(Caps(steps=10**6, tokens=10**12, seconds=10**9), clock, _free, _NoMoney())
         self._episode = episode
         self._cancel = cancel
 

@@ -1,5 +1,6 @@
 """What a turn may use: steps, tokens, seconds and money; and the one hint to wrap up before the end."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -12,14 +13,17 @@ WRAP_UP = "You are near a limit of this turn. Finish now: answer with what you h
 
 
 class Caps(NamedTuple):
-    """The limits of one turn; a cap of None is none. Money is in the currency of the prices."""
+    """The limits of one turn, and of what a turn, a day and the persona may cost; a cost of None has none.
+
+    Costs are in the currency of the prices.
+    """
 
     steps: int = 25
     tokens: int = 2_000_000
     seconds: float = 3600.0
-    turn: Decimal | None = None
-    day: Decimal | None = None
-    persona: Decimal | None = None
+    turn_cost: Decimal | None = None
+    day_cost: Decimal | None = None
+    persona_cost: Decimal | None = None
 
 
 class Meter:
@@ -75,10 +79,9 @@ class Meter:
             )
         if self.milliseconds >= caps.seconds * 1000:
             raise self.out_of_time()
-        self._check_money("turn", caps.turn, self.cost, "a turn")
-        self._check_money("day", caps.day, self._spending.today() if caps.day is not None else None, "a day")
-        spent = self._spending.total() if caps.persona is not None else None
-        self._check_money("persona", caps.persona, spent, "this persona")
+        self._check_money("turn", caps.turn_cost, lambda: self.cost, "a turn")
+        self._check_money("day", caps.day_cost, self._spending.today, "a day")
+        self._check_money("persona", caps.persona_cost, self._spending.total, "this persona")
 
     def out_of_time(self) -> LimitError:
         """The error of a turn that took too long."""
@@ -88,8 +91,8 @@ class Meter:
             f"limnos config set turn.seconds {seconds * 2:g}",
         )
 
-    def _check_money(self, key: str, cap: Decimal | None, spent: Decimal | None, what: str) -> None:
-        if cap is not None and spent is not None and spent >= cap:
+    def _check_money(self, key: str, cap: Decimal | None, spent: Callable[[], Decimal], what: str) -> None:
+        if cap is not None and spent() >= cap:
             raise LimitError(
                 f"stopped at {cap} {self.currency}: your cap for {what}",
                 f"limnos config set cap.{key} {cap * 2}" + (", or go on tomorrow" if key == "day" else ""),
