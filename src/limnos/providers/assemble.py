@@ -7,7 +7,7 @@ from limnos.kernel.model import CallDelta, Delta, Finish, FinishReason, Reasonin
 from limnos.providers.calls import CallAssembler, TooManyCallsError
 from limnos.providers.chunks import Chunk, read_chunk
 from limnos.providers.spoken import SpokenCalls
-from limnos.providers.text import HalfKeeper, whole
+from limnos.providers.surrogates import HalfKeeper, whole
 
 # What servers call the ends of a reply. A reason that is not listed is an end like `stop`.
 _REASONS: dict[str, FinishReason] = {

@@ -16,7 +16,7 @@ from limnos.kernel.arguments import ParseFailure, parse_arguments
 from limnos.kernel.messages import ToolCall
 from limnos.providers.chunks import Fragment
 from limnos.providers.scan import ObjectScanner
-from limnos.providers.text import whole
+from limnos.providers.surrogates import whole
 
 # Nine letters and digits: the one form of id that every provider accepts (Mistral takes no other).
 _ID_LENGTH = 9

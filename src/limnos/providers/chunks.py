@@ -5,7 +5,7 @@ from collections.abc import ItemsView, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from limnos.providers.text import whole
+from limnos.providers.surrogates import whole
 
 Json = dict[str, Any]
 

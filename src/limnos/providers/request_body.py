@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from limnos.kernel.messages import Message, text_of
 from limnos.kernel.model import Request, ToolSpec
 from limnos.providers.openai_codec import Dialect, encode_messages, encode_tools
-from limnos.providers.text import whole
+from limnos.providers.surrogates import whole
 
 # o200k has 4.3 bytes of UTF-8 a token in English and in Chinese prose, 3.3 in code.
 _BYTES_PER_TOKEN = 4.5
