@@ -1,4 +1,4 @@
-"""A file that is being fetched: it grows, its hash grows with it, and it can be gone on with later."""
+"""A file that is being fetched: it grows, its hash grows with it, and the fetch can be resumed later."""
 
 import errno
 import fcntl

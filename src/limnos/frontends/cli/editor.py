@@ -29,7 +29,7 @@ class Editor:
     _chips: dict[str, str] = field(default_factory=dict[str, str])
 
     def press(self, key: Key, now: float) -> bool:
-        """Apply a key; False when it means nothing to an editor. `now` dates the begin of a line."""
+        """Apply a key; False when it means nothing to an editor. `now` is when a new line began."""
         empty = not self.text
         if key.name == "text":
             self._insert(key.text)

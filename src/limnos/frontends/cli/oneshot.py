@@ -284,7 +284,7 @@ def _summary(finished: TurnFinished) -> str:
 
 
 async def _turn_of(events: AsyncIterator[Event], client: str | None) -> AsyncIterator[Event]:
-    """The events from the begin of our turn on: of our message, or of the turn that goes on."""
+    """The events of our turn, from its beginning: of our message, or of the turn that goes on."""
     begun = False
     async for event in events:
         ours = isinstance(event, TurnStarted) and event.client_id == client

@@ -243,7 +243,7 @@ _COMMANDS: dict[str, Slash] = {
 
 
 def complete(text: str) -> str:
-    """The one slash command that `text` is the begin of, with a blank; else `text` as it is."""
+    """The one slash command that begins with `text`, and a blank; else `text` as it is."""
     found = [name for name in _COMMANDS if text.startswith("/") and name.startswith(text[1:])]
     return f"/{found[0]} " if len(found) == 1 and " " not in text else text
 

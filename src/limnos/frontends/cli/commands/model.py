@@ -61,7 +61,7 @@ def get(
     ] = None,
     yes: Annotated[bool, Option("--yes", help="accepted for scripts; the command is the yes")] = False,
 ) -> None:
-    """Fetch a model; what was fetched before is gone on with."""
+    """Fetch a model; a fetch that was paused goes on where it stopped."""
     model = entry(name)
     if weights(console.environment).has(model):
         weights(console.environment).ready(model)
