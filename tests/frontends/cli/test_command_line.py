@@ -298,6 +298,7 @@ def test_a_signal_closes_the_turn_and_keeps_the_session(tmp_path: Path, number: 
         (["secrets", "set", "x", "--key-file", "pipe"], "pipe cannot be read: it is no regular file"),
         (["secrets", "set", "x", "--key-file", "."], ". cannot be read: Is a directory"),
         (["secrets", "set", "x", "--key-file", "huge"], "huge cannot be read: it has more than 64,000 bytes"),
+        (["run", "fix", "it"], "the task came in 2 parts, without quotes around it"),
         (["run", "x", "--model", "scripted:pipe"], "the script pipe cannot be read: it is no regular file"),
         (["run", "x", "--model", "scripted:latin"], "the script latin is broken: "),
         (

@@ -62,7 +62,10 @@ def _task(console: Console, words: list[str], session: str | None) -> str | None
     """The task; `-` stands for stdin. None goes on with a session without a new message."""
     given = [word for word in words if word != "-"]
     if len(given) > 1:
-        raise UsageError("the task is more than one word list", f'limnos run "{" ".join(given)}"')
+        raise UsageError(
+            f"the task came in {len(given)} parts, without quotes around it",
+            f'limnos run "{" ".join(given)}"',
+        )
     if "-" in words:
         if console.terminal.stdin:
             raise UsageError(
