@@ -14,7 +14,7 @@ from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.composer import layout
 from limnos.frontends.cli.editor import Editor
 from limnos.frontends.cli.escapes import one_line
-from limnos.frontends.cli.faults import ENDINGS, faults_to
+from limnos.frontends.cli.faults import ENDINGS, STOPPING, faults_to, signals_to
 from limnos.frontends.cli.history import past_events
 from limnos.frontends.cli.keys import Decoder, Key
 from limnos.frontends.cli.look import error_lines
@@ -58,17 +58,13 @@ class Chat:
         rows = self._history(past)
         self.print(() if self.seen else rows)
         loop.add_reader(self.terminal.descriptor, self._readable)
-        for number, act in self._signals():
-            loop.add_signal_handler(number, act)
         self._start(self._watch(max((event.seq for event in past), default=0)))
         self._start(self._spin())
         try:
-            with faults_to(self._fail):
+            with faults_to(self._fail), signals_to(self._signals()):
                 return await self._left
         finally:
             loop.remove_reader(self.terminal.descriptor)
-            for number, _ in self._signals():
-                loop.remove_signal_handler(number)
             for task in self._tasks:
                 task.cancel()
             self.screen.clear()
@@ -121,7 +117,7 @@ class Chat:
             self.leave(Leave(code=EXIT_CODES["stopped"]))
         elif self.desk.transcript.working:
             self._stopping = True
-            self.print([line("  stopping; Ctrl-C again ends it without clean-up")])
+            self.print([STOPPING])
             self.desk.stop()
 
     def escape(self) -> None:
@@ -258,12 +254,12 @@ class Chat:
         if self._left and not self._left.done():
             self._left.set_exception(fault)
 
-    def _signals(self) -> tuple[tuple[signal.Signals, Callable[[], None]], ...]:
-        return (
-            (signal.SIGWINCH, lambda: self.print(())),
-            (signal.SIGINT, self.interrupt),
-            *((number, self._terminate) for number in ENDINGS),
-        )
+    def _signals(self) -> dict[signal.Signals, Callable[[], None]]:
+        return {
+            signal.SIGWINCH: lambda: self.print(()),
+            signal.SIGINT: self.interrupt,
+            **dict.fromkeys(ENDINGS, self._terminate),
+        }
 
     def _terminate(self) -> None:
         self.desk.session.stop("terminated")

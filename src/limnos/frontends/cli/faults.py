@@ -2,12 +2,15 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from limnos.frontends.cli.spans import line
+
 # A closed terminal ends a turn as an order to end does: else its command would go on without anybody.
 ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+STOPPING = line("  stopping; Ctrl-C again ends it without clean-up")
 
 
 @contextmanager
@@ -24,3 +27,16 @@ def faults_to(fail: Callable[[BaseException], None]) -> Generator[None]:
         yield
     finally:
         loop.set_exception_handler(before)
+
+
+@contextmanager
+def signals_to(acts: Mapping[signal.Signals, Callable[[], None]]) -> Generator[None]:
+    """Inside, each of these signals calls its function."""
+    loop = asyncio.get_running_loop()
+    for number, act in acts.items():
+        loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
+        for number in acts:
+            loop.remove_signal_handler(number)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from limnos.frontends.cli.accessible import FIRST_LINE, LETTERS, STILL_SECONDS, Speaker
 from limnos.frontends.cli.approvals import AnswerRow
-from limnos.frontends.cli.faults import ENDINGS, faults_to
+from limnos.frontends.cli.faults import ENDINGS, STOPPING, faults_to, signals_to
 from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.output import to_stderr
 from limnos.frontends.cli.piped import LONGEST, piped_text, too_long
@@ -54,20 +54,15 @@ class LineChat:
         if self.accessible:
             self._show([line(FIRST_LINE)])
         reading = self._start_reading(loop)
-        loop.add_signal_handler(signal.SIGINT, self._interrupt)
-        for number in ENDINGS:
-            loop.add_signal_handler(number, self._terminate)
         tasks = [asyncio.create_task(work) for work in (self._watch(after), self._progress(), self._obey())]
         for task in tasks:
             task.add_done_callback(self._done)
         self._prompt()
         try:
-            with faults_to(self._fail):
+            acts = {signal.SIGINT: self._interrupt, **dict.fromkeys(ENDINGS, self._terminate)}
+            with faults_to(self._fail), signals_to(acts):
                 return await self._left
         finally:
-            loop.remove_signal_handler(signal.SIGINT)
-            for number in ENDINGS:
-                loop.remove_signal_handler(number)
             if reading:
                 loop.remove_reader(sys.stdin.fileno())
             for task in tasks:
@@ -214,7 +209,7 @@ class LineChat:
     def _interrupt(self) -> None:
         if self.desk.transcript.working and not self._stopping:
             self._stopping = True
-            self._show([line("  stopping; Ctrl-C again ends it without clean-up")])
+            self._show([STOPPING])
             self.desk.stop()
         else:
             self._leave(Leave(code=EXIT_CODES["stopped"]))

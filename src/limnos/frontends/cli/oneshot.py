@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.faults import ENDINGS, faults_to
+from limnos.frontends.cli.faults import ENDINGS, STOPPING, faults_to, signals_to
 from limnos.frontends.cli.output import to_stderr
 from limnos.frontends.cli.screen import Live, Screen
 from limnos.frontends.cli.spans import Line, is_text, line
@@ -73,25 +73,20 @@ class OneShot:
     async def run(self, text: str | None) -> int:
         """Send `text`, or go on with what was interrupted; the exit code of the turn."""
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._interrupt)
-        for number in ENDINGS:
-            loop.add_signal_handler(number, self._terminate)
         if self.console.terminal.can_ask:
             loop.add_reader(sys.stdin.fileno(), self._read_line)
         ticking = asyncio.create_task(self._tick())
         watching = asyncio.create_task(self._watch(self._begin(text)))
         ticking.add_done_callback(self._ticked)
         try:
-            with faults_to(self._fail):
+            acts = {signal.SIGINT: self._interrupt, **dict.fromkeys(ENDINGS, self._terminate)}
+            with faults_to(self._fail), signals_to(acts):
                 finished = await self._end_of(watching)
         finally:
             for task in (ticking, watching):
                 task.cancel()
             if self.console.terminal.can_ask:
                 loop.remove_reader(sys.stdin.fileno())
-            loop.remove_signal_handler(signal.SIGINT)
-            for number in ENDINGS:
-                loop.remove_signal_handler(number)
         if finished is None:
             self._say(line(f"ended without clean-up; limnos run --continue {self.session.id} goes on"))
             return EXIT_CODES["stopped"]
@@ -222,7 +217,7 @@ class OneShot:
     def _interrupt(self) -> None:
         self._stops += 1
         if self._stops == 1:
-            self._say(line("  stopping; Ctrl-C again ends it without clean-up"))
+            self._say(STOPPING)
             asyncio.get_running_loop().call_later(_CLOSE_SECONDS, self._hurried.set)
         else:
             self._hurried.set()
