@@ -108,6 +108,16 @@ def test_pipes_sockets_and_devices_are_refused_at_once(root: Path, monkeypatch: 
     assert [name for name, _ in files.walk(".")] == ["a.txt"]
 
 
+def test_a_folder_is_refused_as_a_file_and_no_descriptor_is_left_open(root: Path) -> None:
+    files, before = Files(root), set(os.listdir("/proc/self/fd"))
+
+    for _ in range(3):
+        with pytest.raises(ToolFailure, match="folder"):
+            files.read("sub")
+
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
 def test_the_state_of_limnos_is_refused_also_through_links_and_left_out_of_walks(root: Path) -> None:
     home = root / ".limnos"
     home.mkdir()

@@ -31,5 +31,11 @@ def test_anything_else_is_refused_at_once_with_the_reason(tmp_path: Path, name: 
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "large").write_bytes(bytes(1001))
 
+    before = _descriptors()
     with pytest.raises(OSError, match=re.escape(f"] {reason}: ")):
         read_regular(tmp_path / name, 1000)
+    assert _descriptors() == before
+
+
+def _descriptors() -> set[str]:
+    return set(os.listdir("/proc/self/fd"))

@@ -17,6 +17,7 @@ from limnos import lazy
 from limnos.kernel.messages import ErrorReason
 from limnos.kernel.tools import ToolFailure
 from limnos.sdk.durable import sync_folder
+from limnos.sdk.regular import open_regular
 
 MAX_READ = 20_000_000
 MAX_ENTRIES = 10_000
@@ -48,9 +49,8 @@ class Files:
         """The content of a regular file of at most 20 MB. Raises ToolFailure."""
         target = self._resolve(path)
         try:
-            descriptor = os.open(target, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-            with os.fdopen(descriptor, "rb") as file:
-                self._check_regular(os.fstat(file.fileno()), path)
+            self._check_regular(target.lstat(), path)
+            with open_regular(target, os.O_NOFOLLOW) as file:
                 data = file.read(MAX_READ + 1)
         except OSError as error:
             raise self._failure(path, error) from None
