@@ -171,6 +171,21 @@ def test_a_damaged_or_vanished_file_does_not_hide_the_others(tmp_path: Path) -> 
     assert {row.id for row in files.summaries()} == {"s1", "s2"}
 
 
+def test_what_has_the_name_of_a_session_and_is_no_file_is_none_and_is_not_waited_for(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", STARTED, SAID).close()
+    folder = files.find("s1").parent
+    os.mkfifo(folder / "20260101T000000-s2.jsonl")
+    (folder / "20260101T000000-s3.jsonl").mkdir()
+    (folder / "20260101T000000-s4.jsonl").symlink_to("/dev/zero")
+    (folder / "20260101T000000-s5.jsonl").symlink_to("20260101T000000-s5.jsonl")
+
+    assert [row.id for row in files.summaries()] == ["s1"]
+    for session in ("s2", "s3", "s4", "s5"):
+        with pytest.raises(UsageError):
+            files.find(session)
+
+
 @pytest.mark.parametrize("session", ["s9", "", "*", "../x", "s1*", "s1/../s1"])
 def test_a_session_that_is_none_is_an_error_that_names_the_list(tmp_path: Path, session: str) -> None:
     files = sessions(tmp_path)

@@ -59,10 +59,14 @@ class SessionFiles:
 
     def find(self, session: str) -> Path:
         """The file of a session. Raises UsageError when there is none."""
-        found = sorted(self._folder.glob(f"*/*/*-{session}.jsonl")) if session.isalnum() else []
+        found = sorted(self._files(f"*-{session}.jsonl")) if session.isalnum() else []
         if not found:
             raise UsageError(f"there is no session {session!r}", "limnos sessions")
         return found[0]
+
+    def _files(self, pattern: str) -> Iterator[Path]:
+        """What lies there under such a name; a pipe, a folder or a link to nowhere is no session."""
+        return (path for path in self._folder.glob(f"*/*/{pattern}") if path.is_file())
 
     def started_in(self, path: Path) -> str:
         """The folder that a session was started in; empty when its file does not say. Raises StorageError."""
@@ -79,7 +83,7 @@ class SessionFiles:
 
     def newest(self) -> Iterator[Path]:
         """All session files, the one written last first."""
-        files = [(_written(path), path.name, path) for path in self._folder.glob("*/*/*.jsonl")]
+        files = [(_written(path), path.name, path) for path in self._files("*.jsonl")]
         return (path for _, _, path in sorted(files, reverse=True))
 
     def summaries(self, limit: int | None = None) -> list[Summary]:
