@@ -136,6 +136,10 @@ def test_the_users_providers_stand_over_the_systems(tmp_path: Path) -> None:
         ('[providers.a]\nbase_url = "x"\ntimeout_s = inf\n', "providers.a.timeout_s 240"),
         ('[providers.a]\nbase_url = "x"\nconnect_timeout_s = -1\n', "providers.a.connect_timeout_s 10"),
         ('[providers.a]\nbase_url = "x"\nreasoning = "no"\n', "keep, pad, drop"),
+        pytest.param(f"steps = {'9' * 5000}\n", "no valid TOML", id="endless digits"),
+        pytest.param(f"steps = {'9' * 400}\n", "too large", id="many digits"),
+        pytest.param(f"[turn]\nseconds = {'9' * 400}\n", "too large", id="many seconds"),
+        pytest.param(f"steps = {'[' * 5000}\n", "no valid TOML", id="deep brackets"),
     ],
 )
 def test_a_slip_in_the_file_is_an_error_that_names_it_and_the_way_out(
@@ -360,9 +364,60 @@ def test_a_model_that_cannot_be_is_not_stored(tmp_path: Path, name: str) -> None
         set_value(environment, "model", name)
 
 
-def test_an_address_that_is_none_is_not_stored(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "address", ["notaurl", "ftp://h", "http://", "http://[", "http://h:99999", "http://h:x"]
+)
+def test_an_address_that_is_none_is_not_stored(tmp_path: Path, address: str) -> None:
     with pytest.raises(SettingsError, match="no http address"):
-        set_value(place(tmp_path), "providers.a.base_url", "notaurl")
+        set_value(place(tmp_path), "providers.a.base_url", address)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mode\udcff", "ask"),
+        ("model", "a\udcff"),
+        ("fallback", "a\nb"),
+        ("providers.a.model", "m\x1b[31m"),
+        ("providers.a/b.model", "m"),
+        ("providers.a b.model", "m"),
+        ("providers..model", "m"),
+    ],
+)
+def test_what_no_line_of_the_file_can_hold_or_no_name_can_reach_is_not_stored(
+    tmp_path: Path, name: str, value: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        set_value(place(tmp_path), name, value)
+
+    assert caught.value.what.isprintable()
+    assert not (tmp_path / ".limnos" / "config.toml").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'headers = {X-Key = "hush\\nX-Evil: 1"}\n',
+        "headers = {X-Key = 4711}\n",
+        'headers = "hush"\n',
+        "extra = {day = 2026-01-01}\n",
+        "extra = {deep = [{top_p = nan}]}\n",
+        f"context_tokens = 1{'0' * 400}\n",
+        f"timeout_s = 1{'0' * 400}\n",
+    ],
+)
+def test_a_field_of_a_provider_that_no_request_can_carry_is_named_without_its_value(
+    tmp_path: Path, text: str
+) -> None:
+    environment = place(tmp_path)
+    write(tmp_path, "user", f"[providers.a]\n{text}")
+
+    with pytest.raises(SettingsError, match=r"providers\.a\.") as caught:
+        load(environment)
+
+    said = caught.value.what + caught.value.fix
+    assert caught.value.fix
+    assert not any(value in said for value in ("hush", "4711", "2026"))
 
 
 @pytest.mark.parametrize("layer", ["project", "user", "system"])

@@ -1,7 +1,7 @@
 """What a table `[providers.NAME]` may hold, checked when it is set and when it is loaded."""
 
+import json
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any, cast
 
 from limnos.agent.money import money
@@ -31,6 +31,8 @@ PROVIDER_HELP: Mapping[str, str] = {
 _PRICES = ("price_prompt", "price_cached", "price_completion")
 # What only says what requests cost; a route has no use for it.
 OF_MONEY = frozenset({*_PRICES, "currency"})
+_HIDDEN = ("api_key", "headers", "extra")
+_MOST = 1e12  # of tokens and of seconds: more is a slip, and no clock could wait for it
 _REASONING = ("keep", "pad", "drop")
 _EXAMPLES = {
     "context_tokens": "32768",
@@ -54,6 +56,18 @@ def check_provider(name: str, entry: Any) -> None:
         check_field(name, key, value)
 
 
+def _check_table(where: str, key: str, table: Mapping[str, Any]) -> None:
+    """Headers are texts on one line, further fields are JSON; their values may be secret and are not told."""
+    for name, value in table.items():
+        if key == "headers" and not (isinstance(value, str) and value.isprintable()):
+            raise SettingsError(f"{where}.{name} is no text on one line", f"mend {name} in the settings file")
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError):
+            what = f"{where}.{name} is nothing that JSON knows"
+            raise SettingsError(what, "write a text, a number, true, false, a list or a table") from None
+
+
 def check_field(name: str, key: str, value: Any) -> None:
     """Raise SettingsError when `providers.NAME.KEY` is unknown or cannot be `value`."""
     kind = PROVIDER_KEYS.get(key)
@@ -62,10 +76,13 @@ def check_field(name: str, key: str, value: Any) -> None:
     where = f"providers.{name}.{key}"
     fix = f"limnos config set {where} {_EXAMPLES.get(key, 'VALUE')}"
     if type(value) is not kind and not (kind is float and type(value) is int):
-        raise SettingsError(f"{where} is {value!r}, not a {kind.__name__}", fix)
+        shown = "something else" if key in _HIDDEN else repr(value)
+        raise SettingsError(f"{where} is {shown}, not a {kind.__name__}", fix)
     if key in _PRICES and value:
         money(str(value), where)
-    if kind in (int, float) and not (isfinite(value) and value > 0):
+    if kind is dict:
+        _check_table(where, key, cast("Mapping[str, Any]", value))
+    if kind in (int, float) and not 0 < value <= _MOST:
         raise SettingsError(f"{where} is {value}, not a finite number above 0", fix)
     if key == "reasoning" and value not in _REASONING:
         raise SettingsError(f"{where} is {value!r}, not one of {', '.join(_REASONING)}", fix)

@@ -103,6 +103,7 @@ KEYS: Mapping[str, Key] = {key.name: key for key in _keys()}
 WORKSPACE_KEYS = frozenset({"steps", "context.inline", "command.seconds"})
 _WORKSPACE_FILE = ".limnos/config.toml"
 _MOST_BYTES = 1_000_000
+_LARGEST = 10**15  # exact as a float; no setting has a use for more
 _FOR_COMMANDS = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR",
 )  # fmt: skip
@@ -298,6 +299,8 @@ def _from_table(key: Key, table: Mapping[str, Any], place: str) -> Value | None:
         value = cast("Mapping[str, Any]", value).get(part) if isinstance(value, Mapping) else None
     if value is None:
         return None
+    if type(value) is int and abs(value) > _LARGEST:
+        raise SettingsError(f"{key.name} in {place} is too large a number", f"limnos config unset {key.name}")
     if key.kind is float and type(value) is int:
         value = float(value)
     if key.kind is str and type(value) in (int, float):
@@ -345,7 +348,7 @@ def read_table(path: Path) -> Mapping[str, Any]:
         return lazy.tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (lazy.tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also a number too long to be read, brackets too deep
         raise SettingsError(f"{path} is no valid TOML: {error}", f"mend that line of {path}") from None
     except OSError as error:
         fix = f"make {path} a text file that you can read"

@@ -1,5 +1,6 @@
 """Changing `config.toml` without losing a person's comments."""
 
+import re
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,12 @@ from limnos.agent.settings import (
     parse_value,
     read_table,
 )
+from limnos.egress.address import split
+from limnos.egress.errors import BadAddressError
 from limnos.kernel.errors import SettingsError
 from limnos.store.whole import storage_error, write_whole
+
+_PROVIDER = re.compile("[A-Za-z0-9_-]+")  # PROVIDER/MODEL is read by its first slash
 
 
 def set_value(environment: Environment, name: str, text: str) -> Value:
@@ -25,6 +30,8 @@ def set_value(environment: Environment, name: str, text: str) -> Value:
     `name` is a key of `KEYS` or `providers.NAME.FIELD`. Raises SettingsError and changes nothing when the
     value does not fit.
     """
+    if not (name + text).isprintable():  # also half a surrogate pair: what came was no UTF-8
+        raise SettingsError(f"{name!a} or its value holds what is no text", "write it anew")
     value = (
         _provider_value(name, text)
         if name.startswith("providers.")
@@ -79,7 +86,7 @@ def _document(path: Path) -> Any:
 
 def _provider_value(name: str, text: str) -> Value:
     parts = name.split(".")
-    if len(parts) != 3 or not parts[1] or PROVIDER_KEYS.get(parts[2]) in (None, dict):
+    if len(parts) != 3 or not _PROVIDER.fullmatch(parts[1]) or PROVIDER_KEYS.get(parts[2]) in (None, dict):
         simple = [key for key, kind in PROVIDER_KEYS.items() if kind is not dict]
         raise SettingsError(
             f"no setting is called {name}", f"providers.NAME. and one of: {', '.join(simple)}"
@@ -94,11 +101,17 @@ def _provider_value(name: str, text: str) -> Value:
     except ValueError:
         raise SettingsError(f"{name} is {text!r}, not a number", f"limnos config set {name} NUMBER") from None
     check_field(parts[1], parts[2], value)
-    if parts[2] == "base_url" and not text.startswith(("http://", "https://")):
-        raise SettingsError(
-            f"{name} is {text!r}, no http address", f"limnos config set {name} http://127.0.0.1:11434"
-        )
+    if parts[2] == "base_url":
+        _check_address(name, text)
     return value
+
+
+def _check_address(name: str, text: str) -> None:
+    try:
+        split(text)
+    except BadAddressError:
+        fix = f"limnos config set {name} http://127.0.0.1:11434"
+        raise SettingsError(f"{name} would hold no http address", fix) from None
 
 
 def _write(path: Path, text: str) -> None:
