@@ -1,5 +1,6 @@
 """Secrets: one private file, and no value anywhere else."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -66,7 +67,11 @@ def test_a_name_that_cannot_be_one_is_refused(tmp_path: Path, name: str) -> None
         Secrets(tmp_path).set(name, VALUE)
 
 
-@pytest.mark.parametrize("content", [f'one = "{VALUE}', f"{VALUE}\n", f'one = "{VALUE}\xff"'])
+@pytest.mark.parametrize(
+    "content",
+    [f'one = "{VALUE}', f"{VALUE}\n", f'one = "{VALUE}\xff"', "a = " + "9" * 5000, "a = " + "[" * 5000],
+    ids=["open quote", "no value", "no text", "endless digits", "deep brackets"],
+)
 def test_a_broken_file_is_an_error_that_does_not_show_what_is_in_it(tmp_path: Path, content: str) -> None:
     path = tmp_path / "secrets.toml"
     path.write_bytes(content.encode("latin-1"))
@@ -91,3 +96,10 @@ def test_a_home_that_is_a_file_has_no_secrets_and_takes_none(tmp_path: Path) -> 
     assert Secrets(tmp_path / "home").get("one") is None
     with pytest.raises(StorageError):
         Secrets(tmp_path / "home").set("one", VALUE)
+
+
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "secrets.toml", 0o600)
+
+    with pytest.raises(StorageError, match="regular"):
+        Secrets(tmp_path).names()

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from limnos import lazy
 from limnos.kernel.errors import SettingsError, UsageError
+from limnos.sdk.regular import read_regular
 from limnos.store.whole import storage_error, write_whole
 
+_MOST_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -51,11 +53,10 @@ class Secrets:
         try:
             if self._path.stat().st_mode & 0o077:
                 raise SettingsError(f"others can read {self._path}", f"chmod 600 {self._path}")
-            text = self._path.read_text(encoding="utf-8")
-            table = lazy.tomllib.loads(text)
+            table = lazy.tomllib.loads(read_regular(self._path, _MOST_BYTES).decode())
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except (lazy.tomllib.TOMLDecodeError, UnicodeDecodeError):
+        except (ValueError, RecursionError):
             raise SettingsError(
                 f"{self._path} is no valid TOML", "mend it, or remove it and set the keys again"
             ) from None
