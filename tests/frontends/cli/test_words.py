@@ -37,3 +37,31 @@ def test_a_slip_in_a_shared_option_names_the_near_one() -> None:
         read(work, ["go", "--stps", "3"], "limnos work")
 
     assert refused.value.fix == "limnos work --steps"
+
+
+@pytest.mark.parametrize(
+    "words", [["--", "-5 + 3"], ["--quick", "--", "-5 + 3"], ["--", "--deep"], ["--", "--"]]
+)
+def test_what_stands_behind_two_dashes_is_no_option(words: list[str]) -> None:
+    values = read(work, words, "limnos work")
+
+    assert values["task"] == words[-1]
+    assert values["limits"].quick == (words[0] == "--quick")
+    assert not values["deep"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["go", "--steps", "--", "3"], "--steps: expected one argument"),
+        (["go", "--", "-x"], "does not take `-x`"),
+        (["go", "--steps", "9" * 5000], "99' is not a whole number"),
+    ],
+)
+def test_a_slip_is_told_in_one_short_line(words: list[str], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read(work, words, "limnos work")
+
+    assert said in refused.value.what
+    assert len(refused.value.what) < 150
+    assert "\0" not in refused.value.what

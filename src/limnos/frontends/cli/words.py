@@ -41,6 +41,8 @@ class Parameter(NamedTuple):
     default: Any
 
 
+_NO_OPTION = "\0"  # no word of a command line can hold it
+_SHOWN = 60
 _KINDS = {int: "a whole number", float: "a number"}
 
 
@@ -88,13 +90,19 @@ def read(function: Callable[..., Any], words: Sequence[str], program: str) -> di
     parser = _Parser(program, add_help=False, allow_abbrev=False)
     for parameter in known:
         _declare(parser, parameter)
-    given, extra = parser.parse_known_intermixed_args(list(words))
+    given, extra = parser.parse_known_intermixed_args(_marked(words))
     if extra:
-        raise _unknown(extra[0], known, program)
+        raise _unknown(extra[0].removeprefix(_NO_OPTION), known, program)
     values = dict(vars(given))
     for name, group in _groups(function).items():
         values[name] = group(*(values.pop(field) for field in group._fields))
     return values
+
+
+def _marked(words: Sequence[str]) -> list[str]:
+    """`words` with a mark on each behind the first `--`: the parser would still see options in them."""
+    end = list(words).index("--") if "--" in words else len(words)
+    return [*words[:end], *(_NO_OPTION + word for word in words[end + 1 :])]
 
 
 def _declare(parser: argparse.ArgumentParser, parameter: Parameter) -> None:
@@ -103,7 +111,7 @@ def _declare(parser: argparse.ArgumentParser, parameter: Parameter) -> None:
         parser.add_argument(mark.flag, dest=parameter.name, action="store_true")
     elif isinstance(mark, Option):
         parser.add_argument(
-            mark.flag, dest=parameter.name, type=_reader(parameter.kind), default=parameter.default
+            mark.flag, dest=parameter.name, type=_value_reader(parameter.kind), default=parameter.default
         )
     else:
         count = "*" if parameter.many else None if parameter.required else "?"
@@ -118,10 +126,24 @@ def _declare(parser: argparse.ArgumentParser, parameter: Parameter) -> None:
 
 def _reader(kind: type) -> Callable[[str], Any]:
     def convert(text: str) -> Any:
+        text = text.removeprefix(_NO_OPTION)
         try:
             return kind(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {_KINDS.get(kind, kind.__name__)}") from None
+            what = _KINDS.get(kind, kind.__name__)
+            raise argparse.ArgumentTypeError(f"{text[:_SHOWN]!r} is not {what}") from None
+
+    return convert
+
+
+def _value_reader(kind: type) -> Callable[[str], Any]:
+    """A reader for the value of an option, which can't stand behind `--`."""
+    plain = _reader(kind)
+
+    def convert(text: str) -> Any:
+        if text.startswith(_NO_OPTION):
+            raise argparse.ArgumentTypeError("expected one argument")
+        return plain(text)
 
     return convert
 
