@@ -158,7 +158,7 @@ def test_the_sessions_written_last_come_first_and_a_limit_keeps_these(tmp_path: 
         os.utime(path, (1_000_000, 1_000_000 + (100 if number == 1 else number)))
 
     assert [row.id for row in files.summaries(2)] == ["s4", "s1"]
-    assert len(files.summaries()) == 5
+    assert len(files.summaries()) == len(files.summaries(10**20)) == 5
 
 
 def test_a_damaged_or_vanished_file_does_not_hide_the_others(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import fcntl
 import mmap
 import os
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -89,7 +90,7 @@ class SessionFiles:
     def summaries(self, limit: int | None = None) -> list[Summary]:
         """The newest sessions; reads the beginning and the end of each file, 64 KB if that holds a record."""
         found = (row for path in self.newest() if (row := self._summary(path)) is not None)
-        rows = list(islice(found, limit))
+        rows = list(islice(found, None if limit is None else min(limit, sys.maxsize)))
         return sorted(rows, key=lambda row: row.updated, reverse=True)
 
     def _summary(self, path: Path) -> Summary | None:
