@@ -310,6 +310,9 @@ def test_a_signal_closes_the_turn_and_keeps_the_session(tmp_path: Path, number: 
         (["config", "unset", "nope"], "no setting is called nope"),
         (["replay", "latin"], "latin is no session"),
         (["replay", "latin", "--verify"], "latin is no session"),
+        (["replay", "latin", "--speed", "nan"], "--speed is nan, not 0 or at least 0.001"),
+        (["replay", "latin", "--speed", "-1"], "--speed is -1, not 0 or at least 0.001"),
+        (["replay", "latin", "--speed", "1e-300"], "--speed is 1e-300, not 0 or at least 0.001"),
     ],
 )
 def test_what_is_not_there_is_a_usage_error(tmp_path: Path, arguments: list[str], error: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import asdict
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from limnos.kernel.errors import UsageError
 from limnos.kernel.events import to_record
 from limnos.store.audit import History, read_history
 
+_SLOWEST = 0.001  # a pause of a minute takes most of a day
 _MOST_BYTES = 500_000_000  # of a record file: the whole of it is held in memory
 
 
@@ -35,6 +37,10 @@ def replay(
     as_json: Annotated[bool, Option("--json", help="the events, one a line")] = False,
 ) -> int:
     """Play back what happened in a session."""
+    if speed and not _SLOWEST <= speed < inf:
+        raise UsageError(
+            f"--speed is {speed:g}, not 0 or at least {_SLOWEST:g}", "limnos replay ID --speed 2"
+        )
     path = Path(source) if Path(source).is_file() else asyncio.run(_path(console, source))
     if (size := path.stat().st_size) > _MOST_BYTES:
         what = f"{source} has {size:,} bytes, and a session at most {_MOST_BYTES:,}"
