@@ -454,3 +454,9 @@ def test_pip_sees_its_own_settings_and_the_proxy_but_no_secret(tmp_path: Path) -
     seen = read_environment(variables).pip_environment()
 
     assert sorted(seen) == ["HOME", "HTTPS_PROXY", "PATH", "PIP_INDEX_URL"]
+
+
+def test_a_home_of_a_user_that_does_not_exist_is_taken_as_it_is_written() -> None:
+    environment = read_environment({"HOME": "/home/me", "LIMNOS_HOME": "~no-such-user/x"})
+
+    assert environment.home == Path("~no-such-user/x").absolute()

@@ -165,10 +165,18 @@ def is_zone(name: str) -> bool:
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     """Read the environment once; tests pass their own `variables`."""
     known = dict(os.environ if variables is None else variables)
-    person = Path(known.get("HOME") or "~").expanduser()
-    home = Path(known["LIMNOS_HOME"]).expanduser() if known.get("LIMNOS_HOME") else person / ".limnos"
+    person = _expanded(known.get("HOME") or "~")
+    home = _expanded(known["LIMNOS_HOME"]) if known.get("LIMNOS_HOME") else person / ".limnos"
     cache = Path(known["XDG_CACHE_HOME"]) if known.get("XDG_CACHE_HOME") else person / ".cache"
     return Environment(home.absolute(), cache.absolute(), Path("/etc/limnos"), known)
+
+
+def _expanded(text: str) -> Path:
+    """`~` and `~user` resolved; as it is written, as in a shell, where nobody has that name."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
 
 
 class Layer(NamedTuple):

@@ -40,6 +40,9 @@ def write_whole(path: Path, data: bytes) -> None:
         raise
 
 
+_NO_PLACE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
+
+
 def storage_error(path: Path, error: OSError, again: str = "/continue") -> StorageError:
     """What a failed write means for the person; `again` is what to do once the disk takes it."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -47,7 +50,7 @@ def storage_error(path: Path, error: OSError, again: str = "/continue") -> Stora
             f"nothing is saved from now on: the disk of {path.parent} is full",
             f"free some space, then {again}",
         )
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+    if error.errno in _NO_PLACE:
         return StorageError(
             f"{path.parent} cannot be written: {error.strerror}",
             "make it writable, or name another home in LIMNOS_HOME",

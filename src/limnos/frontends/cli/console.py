@@ -139,5 +139,9 @@ class Console:
 
     @property
     def folder(self) -> str:
-        """The folder the program was started in."""
-        return str(Path.cwd())
+        """The folder the program was started in. Raises UsageError when it has been removed since."""
+        try:
+            return str(Path.cwd())
+        except FileNotFoundError:
+            fix = "go to a folder that is there"
+            raise UsageError("the folder that limnos was started in is gone", fix) from None
