@@ -296,7 +296,8 @@ def test_closing_while_a_question_is_open_ends_the_turn_as_terminated(tmp_path: 
         listening = asyncio.create_task(talk.say("do it", note))
         await asked.wait()
         await kernel.close()
-        assert (await listening).reason == "terminated"
+        end = await listening
+        assert (end.reason, end.message) == ("terminated", "terminated after step 1")
         return talk
 
     talk = run(story())

@@ -33,7 +33,9 @@ class Loop:
             early = None if resumed else await self._hear(turn)
             ending = early or await self._steps(turn)
         except Cancelled:
-            ending = Ending(turn.cancel.reason or "stopped", f"stopped by you after step {turn.meter.steps}")
+            reason = turn.cancel.reason or "stopped"
+            who = "stopped by you" if reason == "stopped" else "terminated"
+            ending = Ending(reason, f"{who} after step {turn.meter.steps}")
         except StorageError:
             raise
         except LimnosError as error:
