@@ -244,6 +244,9 @@ def test_there_is_nothing_to_fork_before_the_first_step(tmp_path: Path) -> None:
         files.fork("s1", "s2", 2)
     assert "replay s1" in caught.value.fix
     assert not files.exists("s2")
+    write(files, "s3", STARTED).close()
+    with pytest.raises(UsageError, match=r"has no finished step$"):
+        files.fork("s3", "s2", None)
 
 
 def test_the_list_follows_a_session_while_it_works_waits_and_ends(tmp_path: Path) -> None:

@@ -124,7 +124,8 @@ class SessionFiles:
         events = _up_to_step(source.events, seq)
         if not events:
             raise UsageError(
-                f"session {session} has no finished step at {seq}", f"limnos replay {session} lists them"
+                f"session {session} has no finished step{'' if seq is None else f' at {seq}'}",
+                f"limnos replay {session} lists them",
             )
         path = self.new_path(fresh)
         copied = [_copied(event, fresh, f"{session}#{events[-1].seq}") for event in events]
