@@ -95,7 +95,7 @@ class Weights:
             found = hashlib.file_digest(source, "sha256").hexdigest()
         if found != entry.sha256:
             self.remove(entry)
-            raise _mismatch(entry, found)
+            raise _mismatch(entry, found, "the model file was removed")
         _stamp_file(file).write_text(_stamp(file))
         return file
 
@@ -242,7 +242,7 @@ class _Fetch(NamedTuple):
         """Put the complete file in its place, if it is the pinned one."""
         if partial.digest != self.entry.sha256:
             partial.discard()
-            raise _mismatch(self.entry, partial.digest)
+            raise _mismatch(self.entry, partial.digest, f"what came is no {self.entry.name} and was not kept")
         with disk_full(self.file.parent):
             (self.file.parent / "LICENSE").write_text(self.entry.licence.text(), encoding="utf-8")
             partial.path.chmod(0o444)
@@ -266,9 +266,9 @@ async def _lock(fetch: _Fetch) -> AsyncGenerator[None]:
     )
 
 
-def _mismatch(entry: Entry, found: str) -> HashMismatchError:
+def _mismatch(entry: Entry, found: str, what: str) -> HashMismatchError:
     return HashMismatchError(
-        f"the model file was removed: its sha256 is {found[:4]}, pinned is {entry.sha256[:4]}",
+        f"{what}: its sha256 is {found[:4]}, pinned is {entry.sha256[:4]}",
         f"limnos model get {entry.name}",
     )
 
