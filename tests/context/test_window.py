@@ -13,7 +13,18 @@ from limnos.kernel.conversation import Conversation, Step
 from limnos.kernel.errors import LimitError
 from limnos.kernel.messages import text_of
 from limnos.kernel.seams import Rendered
-from tests.context.units import act, check, coding_session, prefix, replayed, say, service_chats, window
+from tests.context.units import (
+    act,
+    anew,
+    check,
+    coding_session,
+    happen,
+    prefix,
+    replayed,
+    say,
+    service_chats,
+    window,
+)
 
 BUDGETS = (500, 1_000, 3_000, 10_000, 40_000, 128_000, 500_000)
 SIZES = st.sampled_from([0, 1, 10, 200, 3_000, 20_000])
@@ -40,6 +51,18 @@ def boundary(request: Rendered, conversation: Conversation) -> int:
     said = "".join(text_of(message.parts) for message in request.messages)
     match = MARK.search(said)
     return int(match.group(1)) + int(match.group(2)) if match else 0
+
+
+@given(st.lists(st.tuples(st.sampled_from(["say", "act", "break off", "inject", "end"]), SIZES), max_size=20))
+@settings(max_examples=100, deadline=None)
+def test_what_is_kept_between_renders_is_what_a_fresh_window_makes(history: list[tuple[str, int]]) -> None:
+    """Units that are added, replaced, and shown only once their turn is over."""
+    conversation, (one, _) = Conversation(), window(500_000)
+    say(conversation, "begin")
+    for what, size in history:
+        happen(conversation, what, text(size))
+        fresh, _ = window(500_000)
+        assert render(one, conversation) == render(fresh, anew(conversation))
 
 
 @given(TURNS, st.sampled_from([500, 700, 1_500, 5_000, 40_000, 500_000]), st.booleans())

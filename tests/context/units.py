@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -61,6 +62,32 @@ def act(conversation: Conversation, text: str, calls: Sequence[tuple[str, dict[s
         unit.results[call_id] = ToolResult(call_id, "done", (Text(result),) if result else ())
     unit.open = False
     conversation.units.append(unit)
+
+
+def happen(conversation: Conversation, what: str, text: str) -> None:
+    """One more thing in a session, in the way events make it."""
+    units = conversation.units
+    if what in ("act", "break off"):
+        if isinstance(units[-1], Step) and not units[-1].complete:
+            units.pop()  # the second try takes its place
+        act(conversation, text, [("read", {"path": "a"}, text)] if what == "act" else ())
+        last = units[-1]
+        assert isinstance(last, Step)
+        last.complete = what == "act"
+    elif what == "inject":
+        units.append(Said(f"{conversation.turn}.9", conversation.turn, "2026-03-14T20:31:06.000Z", text))
+    elif what == "end":
+        conversation.turn_open = False
+    else:
+        say(conversation, text)
+
+
+def anew(conversation: Conversation) -> Conversation:
+    """The same conversation without anything that a window has kept in it."""
+    copy = Conversation()
+    copy.turn, copy.turn_open = conversation.turn, conversation.turn_open
+    copy.units = [replace(unit, tokens=None, rendered=None) for unit in conversation.units]
+    return copy
 
 
 def spoken(request: Rendered) -> int:

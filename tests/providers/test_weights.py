@@ -258,7 +258,7 @@ def test_a_local_file_comes_first_and_stays(weights: Weights, index: Index, tmp_
 def test_a_local_file_with_another_hash_is_not_used_and_not_touched(weights: Weights, tmp_path: Path) -> None:
     mine = tmp_path / "mine.gguf"
     mine.write_bytes(DATA[::-1])
-    with pytest.raises(HashMismatchError):
+    with pytest.raises(HashMismatchError, match="not kept"):
         get(weights, model(), local=mine)
     assert mine.read_bytes() == DATA[::-1]
     assert not weights.has(model())
