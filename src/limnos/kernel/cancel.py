@@ -1,7 +1,7 @@
 """Stopping a turn: a person's stop ends what waits, within a limit, and every call still gets its result."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
@@ -10,6 +10,8 @@ from limnos.kernel.errors import LimnosError
 T = TypeVar("T")
 CUT_SHORT_SECONDS = 0.5
 StopReason = Literal["stopped", "terminated"]
+# In words: a signal is not the person.
+STOPS: Mapping[StopReason, str] = {"stopped": "stopped by you", "terminated": "terminated"}
 
 
 class Cancelled(Exception):  # noqa: N818 - a decision of a person, not an error

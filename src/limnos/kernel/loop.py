@@ -1,7 +1,7 @@
 """The loop: render, ask the model, run its calls, again, until it answers or something ends the turn."""
 
 from limnos.kernel.asking import ask, retry
-from limnos.kernel.cancel import Cancelled
+from limnos.kernel.cancel import STOPS, Cancelled
 from limnos.kernel.errors import LimitError, LimnosError, StorageError
 from limnos.kernel.events import ReplyFinished, TurnFinished
 from limnos.kernel.messages import ToolError
@@ -34,8 +34,7 @@ class Loop:
             ending = early or await self._steps(turn)
         except Cancelled:
             reason = turn.cancel.reason or "stopped"
-            who = "stopped by you" if reason == "stopped" else "terminated"
-            ending = Ending(reason, f"{who} after step {turn.meter.steps}")
+            ending = Ending(reason, f"{STOPS[reason]} after step {turn.meter.steps}")
         except StorageError:
             raise
         except LimnosError as error:
