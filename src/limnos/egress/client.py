@@ -9,7 +9,7 @@ import ssl
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import SplitResult, unquote
 
 from limnos import lazy
@@ -17,6 +17,7 @@ from limnos.egress.address import host_header, place_of, split, target
 from limnos.egress.connecting import connect_error
 from limnos.egress.errors import BrokenError, BusyError, EgressError, TimedOutError, TooLargeError
 from limnos.egress.headers import encoded
+from limnos.egress.network import Network
 
 if TYPE_CHECKING:
     import httpcore2
@@ -165,6 +166,7 @@ class Client:
                 ssl_context=tls_context() if scheme == "https" else None,
                 max_connections=CONNECTIONS,
                 keepalive_expiry=KEEPALIVE_SECONDS,
+                network_backend=cast("httpcore2.AsyncNetworkBackend", Network()),
             )
         return known
 
