@@ -12,6 +12,7 @@ from limnos.providers.embedded_prompt import (
     compose,
     cut,
     facts_of,
+    is_east_asian,
     prefix,
     system_text,
     texts,
@@ -178,3 +179,25 @@ def test_media_and_calls_without_a_result_say_nothing() -> None:
     assert whole(answered(user("a"), calls(("c1", "x")))).count("<|im_start|>assistant") == whole(
         answered(user("a"))
     ).count("<|im_start|>assistant")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("list the files of this machine", False),
+        ("Wie groß ist a.txt?", False),
+        ("这里哪个文件最大？", True),
+        ("read 笔记.md", True),
+        ("write hello in Chinese", True),
+        ("sag es auf Japanisch", True),
+    ],
+)
+def test_other_scripts_may_be_used_where_somebody_used_or_named_them(text: str, expected: bool) -> None:
+    assert is_east_asian((user(text),)) is expected
+
+
+def test_a_result_in_chinese_lets_the_model_quote_it_but_its_own_words_do_not() -> None:
+    said = Message("assistant", (Text("好的"),))
+
+    assert not is_east_asian((user("hi"), said))
+    assert is_east_asian((user("read a"), calls(("c1", "a")), result("c1", "牛奶")))

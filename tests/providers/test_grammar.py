@@ -148,3 +148,14 @@ def test_odd_names_and_deep_schemas_make_a_grammar_that_llama_cpp_reads() -> Non
 
 def test_the_library_that_reads_the_grammar_is_there() -> None:
     assert hasattr(lazy.xllamacpp, "json_schema_to_grammar")
+
+
+def test_without_east_asian_none_of_its_characters_can_be_said() -> None:
+    grammar = Grammar(reply_grammar([READ], east_asian=False))
+
+    assert grammar.accepts('{"answer": "héllo, привет \\n ok"}')
+    for said in ("文件", "ひらがな", "한국", "（）", "a。"):
+        assert not grammar.accepts(json.dumps({"answer": said}, ensure_ascii=False))
+        assert not grammar.accepts(
+            json.dumps({"tool": "read_file", "args": {"path": said}}, ensure_ascii=False)
+        )

@@ -15,7 +15,7 @@ from limnos.kernel.errors import ModelUnavailableError
 from limnos.kernel.messages import Message, text_of
 from limnos.kernel.model import Delta, Request, ToolSpec, Usage
 from limnos.providers.catalogue import Entry
-from limnos.providers.embedded_prompt import compose, facts_of, prefix
+from limnos.providers.embedded_prompt import compose, facts_of, is_east_asian, prefix
 from limnos.providers.embedded_reply import ReplyDecoder
 from limnos.providers.embedded_runtime import Frame, Job, Runtime, RuntimeSpec
 from limnos.providers.grammar import reply_grammar
@@ -137,10 +137,15 @@ class Embedded:
     def _job(self, request: Request) -> Job:
         return Job(
             prompt=compose(request, self._heads(request.messages)),
-            grammar=reply_grammar(request.tools) if self._options.grammar else "",
+            grammar=self._grammar(request),
             max_tokens=request.max_tokens,
             temperature=request.temperature,
         )
+
+    def _grammar(self, request: Request) -> str:
+        if not self._options.grammar:
+            return ""
+        return reply_grammar(request.tools, east_asian=is_east_asian(request.messages))
 
     def _heads(self, messages: Sequence[Message]) -> dict[int, str]:
         """What stands before each user message: the facts before the first, the time it was first seen.

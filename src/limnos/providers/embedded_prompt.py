@@ -24,6 +24,12 @@ OLD_RESULT_CHARACTERS = 600
 REQUEST_CHARACTERS = 300
 
 _DESCRIPTION_CHARACTERS = 90
+_EAST_ASIAN = re.compile(
+    "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+    r"|\b(?:chin[aeo]|mandarin|canton|japan|japon|giappo|korea|coreano|coréen|кита|япон|корей)",
+    re.IGNORECASE,
+)
+_NAMES = re.compile(r"\A\[[-0-9]{10} [0-9:]{5} UTC; in this folder: (.*)\]\n")
 _TIME = re.compile(r"\A\[[-0-9]{10} [0-9:]{5} UTC.*\]\n")
 _BYTES_PER_TOKEN = 3.6
 _END = "<|im_end|>\n"
@@ -56,6 +62,7 @@ class Texts(NamedTuple):
     tools: str
     rules: list[Rule]
     after_result: str
+    after_result_chinese: str
     pairs: list[Pair]
 
 
@@ -81,7 +88,8 @@ def prefix(tools: Sequence[ToolSpec]) -> str:
     parts = [_mark("system"), system_text(tools), _END]
     for pair in texts().pairs:
         if pair.tools <= offered:
-            parts += [text for turn in pair.turns for text in _example(turn, pair.turns[0][1])]
+            request = _words(pair.turns[0][1])
+            parts += [text for turn in pair.turns for text in _example(turn, request)]
     return "".join(parts)
 
 
@@ -151,6 +159,18 @@ def compose(request: Request, heads: Mapping[int, str]) -> list[Segment]:
     return segments
 
 
+def is_east_asian(messages: Sequence[Message]) -> bool:
+    """Whether somebody but the model wrote in Chinese, Japanese or Korean, or spoke of these languages.
+
+    Where nobody did, the model is kept from it: it answered one English request in ten in Chinese.
+    """
+    return any(
+        _EAST_ASIAN.search(result_text(message.result) if message.result else text_of(message.parts))
+        for message in messages
+        if message.role != "assistant"
+    )
+
+
 def newest_user(messages: Sequence[Message]) -> int:
     """The index of the last user message; -1 when there is none."""
     return max((place for place, message in enumerate(messages) if message.role == "user"), default=-1)
@@ -158,14 +178,30 @@ def newest_user(messages: Sequence[Message]) -> int:
 
 def request_of(message: Message) -> str:
     """The words of a user message without its time; of a long one the end, where the question stands."""
-    return _TIME.sub("", text_of(message.parts))[-REQUEST_CHARACTERS:].strip()
+    return _words(text_of(message.parts))
+
+
+def _with_hint(said: str) -> str:
+    """A user message; after it, what shows the content of the files and folders that it names."""
+    found = _NAMES.match(said)
+    if found is None:
+        return said
+    calls = [
+        f"list_dir {name[:-1]}" if name.endswith("/") else f"read_file {name}"
+        for name in found[1].split(", ")
+    ]
+    return f"{said}\n({', '.join(calls)}: shows what is in it)"
+
+
+def _words(said: str) -> str:
+    return _TIME.sub("", said)[-REQUEST_CHARACTERS:].strip()
 
 
 def _turns(messages: Sequence[Message], place: int, room: int, asked: _Asked) -> Iterator[Segment]:
     message = messages[place]
     match message.role:
         case "user":
-            yield from _turn("user", asked.head + text_of(message.parts))
+            yield from _turn("user", asked.head + _with_hint(text_of(message.parts)))
         case "assistant" if not message.calls:
             if text := text_of(message.parts):
                 yield from _turn("assistant", answer_json(text))
@@ -197,7 +233,9 @@ def answer_json(text: str) -> str:
 
 def result_turn(tool: str, text: str, request: str) -> str:
     """A result as the person's turn; the request once more, or its words and language would be forgotten."""
-    return f"Result of {tool}:\n{text}\n\n{texts().after_result}\n{request}"
+    shown = texts()
+    asks = shown.after_result_chinese if _EAST_ASIAN.search(request) else shown.after_result
+    return f"Result of {tool}:\n{text}\n\n{asks}\n{request}"
 
 
 def cut(text: str, room: int) -> str:
@@ -221,7 +259,7 @@ def _turn(role: str, text: str) -> Iterator[Segment]:
 def _example(turn: list[Any], request: str) -> Iterator[str]:
     match turn:
         case ["user", text]:
-            yield _mark("user") + text + _END
+            yield _mark("user") + _with_hint(text) + _END
         case ["call", tool, arguments]:
             yield _mark("assistant") + call_json(tool, arguments) + _END
         case ["result", tool, text]:

@@ -13,9 +13,11 @@ MAX_DEPTH = 6
 MAX_ITEMS = 32
 MAX_PROPERTIES = 32
 
+# Chinese, Japanese and Korean: signs, kana, ideographs, syllables, full-width forms.
+EAST_ASIAN = r"\u3000-\u30FF\u3400-\u9FFF\uAC00-\uD7AF\uFF00-\uFFEF"
 _BASE = r"""
 string ::= "\"" char* "\""
-char ::= [^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" hex hex hex hex)
+char ::= [^"\\\x00-\x1F\x7FEXCLUDED] | "\\" (["\\/bfnrt] | "u" hex hex hex hex)
 hex ::= [0-9a-fA-F]
 integer ::= "-"? ("0" | [1-9] [0-9]{0,14})
 number ::= integer ("." [0-9]{1,15})?
@@ -37,15 +39,19 @@ _ANSWER = r'"{\"answer\": "'
 _CLOSE = '"}"'
 
 
-def reply_grammar(tools: Sequence[ToolSpec]) -> str:
-    """The grammar of one reply when `tools` are offered; without tools only an answer can be said."""
+def reply_grammar(tools: Sequence[ToolSpec], *, east_asian: bool = True) -> str:
+    """The grammar of one reply when `tools` are offered; without tools only an answer can be said.
+
+    Without `east_asian` no character of these scripts can be said.
+    """
     build = _Builder()
     calls = [
         build.rule(f"{_literal(_opening(tool.name))} {build.schema(tool.parameters)} {_CLOSE}")
         for tool in tools
     ]
     answer = build.rule(f"{_ANSWER} string {_CLOSE}")
-    return "\n".join((f"root ::= {' | '.join((*calls, answer))}", *build.rules, _BASE.strip())) + "\n"
+    base = _BASE.strip().replace("EXCLUDED", "" if east_asian else EAST_ASIAN)
+    return "\n".join((f"root ::= {' | '.join((*calls, answer))}", *build.rules, base)) + "\n"
 
 
 def _opening(tool: str) -> str:
