@@ -114,7 +114,18 @@ def test_a_search_also_tells_of_names_that_hold_the_query(box: Toolbox) -> None:
     (box.root / "invoices").mkdir()
     (box.root / "invoices" / "may.csv").write_text("a,b")
 
-    assert box.text("search_text", query="invoices").endswith("Names that hold it: invoices/may.csv")
+    assert box.text("search_text", query="invoices").endswith(
+        "Names that hold it: invoices/may.csv (read_file and list_dir show what they have)"
+    )
+
+
+def test_a_short_file_searched_in_vain_is_shown_whole(box: Toolbox) -> None:
+    (box.root / "trip.txt").write_text("back: 18:40\n")
+    (box.root / "long.txt").write_text("x" * 2001)
+
+    assert box.text("search_text", query="departure", path="trip.txt").endswith("\nback: 18:40\n")
+    assert "xxx" not in box.text("search_text", query="departure", path="long.txt")
+    assert "back" not in box.text("search_text", query="departure")
 
 
 def test_writing_and_editing_say_what_they_did(box: Toolbox) -> None:

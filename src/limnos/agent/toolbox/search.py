@@ -18,6 +18,7 @@ from limnos.sdk.texts import counted, decoded, lines_of
 MAX_FOUND = 200
 MAX_LINE = 300
 MAX_NAMED = 5
+SHORT_FILE = 2_000  # characters
 MAX_FILE = 5_000_000
 SECONDS = 20.0
 MAX_PATTERN_MEMORY = 64 << 20
@@ -77,7 +78,9 @@ class _Found:
 
     def named_so(self) -> list[str]:
         """One line about those names, when there are some."""
-        return [f"Names that hold it: {', '.join(self.named)}"] if self.named else []
+        if not self.named:
+            return []
+        return [f"Names that hold it: {', '.join(self.named)} (read_file and list_dir show what they have)"]
 
     def limits(self) -> str:
         """A clause for each reason why there may be more."""
@@ -123,10 +126,20 @@ class _SearchTools:
         found = await asyncio.to_thread(self._search, matcher, arguments.get("path") or ".")
         end = found.limits()
         if not found.lines:
-            said = f"No line holds {query!r}: nothing was found{end}."
-            return Output("\n".join([said, *found.named_so()]), f'"{query}", 0 found')
+            said = [f"No line holds {query!r}: nothing was found{end}.", *found.named_so()]
+            if whole := await asyncio.to_thread(self._instead, arguments.get("path") or "."):
+                said.append(f"The whole file, since it is short:\n{whole}")
+            return Output("\n".join(said), f'"{query}", 0 found', origin="file")
         said = f"{counted(len(found.lines), 'line')} in {counted(found.files, 'file')}{end}"
         return Output("\n".join([*found.lines, said, *found.named_so()]), f'"{query}", {said}', origin="file")
+
+    def _instead(self, path: str) -> str:
+        """The text of one short file that was searched in vain: its reader would be the next call."""
+        try:
+            text = decoded(self._files.read(path))
+        except ToolFailure:
+            return ""
+        return text if text is not None and len(text) <= SHORT_FILE else ""
 
     def _search(self, matcher: Any, path: str) -> _Found:
         found = _Found()
