@@ -5,9 +5,10 @@
 Every request runs in a folder of its own with the files of its workspace. *Choice* is the first reply: the
 right tool with the right arguments, or the right answer. *Flow* is everything until the answer, tools
 executed for real and every question answered with yes: the answer must hold what it should, and the files
-must be as they should. The half called `held` was written together with the other half, before any tuning, by
-the same hand, and was not used for tuning: `--verbose` tells only of the other half. The baseline is the same
-prompt without the grammar, first replies only.
+must be as they should. All requests were written in one go, without a look at the prompt, and drawn into two
+halves at random; the half called `held` was never used for tuning: `--verbose` tells only of the other half.
+`embedded_tuning.jsonl` holds more that was used for tuning. The baseline is the same prompt without the
+grammar, first replies only.
 
 The last line is one JSON object; shares are in percent.
 """
