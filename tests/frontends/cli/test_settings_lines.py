@@ -97,3 +97,12 @@ def test_a_slip_in_the_settings_file_is_unset_as_its_error_says(tmp_path: Path) 
     assert "limnos config unset stepz" in limnos(tmp_path, "config", "list").stderr
     done = limnos(tmp_path, "config", "unset", "stepz")
     assert done.stderr == "✓ stepz is unset  next: limnos config list\n"
+
+
+@pytest.mark.parametrize("word", ["sk-abc-0123456789", "--sk-abc-0123456789", "-sk-abc-0123456789"])
+def test_a_key_that_was_typed_as_an_argument_is_not_repeated(tmp_path: Path, word: str) -> None:
+    done = limnos(tmp_path, "secrets", "set", "own", word)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: limnos secrets set takes one name; a value is never an argument\n")
+    assert "sk-abc" not in done.stderr
+    assert "limnos help secrets set" in done.stderr

@@ -16,10 +16,11 @@ from limnos.kernel.errors import UsageError
 
 
 class Argument(NamedTuple):
-    """A positional word."""
+    """A positional word. `private`: what is typed behind it by mistake may be a key; no error tells it."""
 
     metavar: str
     help: str = ""
+    private: bool = False
 
 
 class Option(NamedTuple):
@@ -152,6 +153,8 @@ def _unknown(word: str, known: Sequence[Parameter], program: str) -> UsageError:
     command = program.partition(" ")[2]
     help_of = f"limnos help {command}" if command else "limnos --help"
     flag = word.split("=", 1)[0]
+    if any(isinstance(one.mark, Argument) and one.mark.private for one in known):
+        return UsageError(f"{program} takes one name; a value is never an argument", help_of)
     if not flag.startswith("-") or flag == "-":
         return UsageError(f"{program} does not take `{word}`", help_of)
     flags = [one.mark.flag for one in known if isinstance(one.mark, Option)]

@@ -9,7 +9,7 @@ from limnos.frontends.cli.secret_input import read_secret
 from limnos.frontends.cli.words import Argument, Option
 from limnos.store.secrets import Secrets
 
-_Name = Annotated[str, Argument(metavar="NAME", help="the name of the secret")]
+_Name = Annotated[str, Argument(metavar="NAME", help="the name of the secret", private=True)]
 
 
 def set_secret(
