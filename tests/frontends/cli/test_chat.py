@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from limnos.frontends.cli.clipboard import OSC_LIMIT, copy
-from tests.frontends.cli.support import Tty, limnos, script
+from tests.frontends.cli.support import Tty, limnos, script, strip
 
 WRITE = {"calls": [{"name": "run_command", "arguments": {"command": "echo made > made.txt"}}]}
 SLOW_TEXT = {"text": "word " * 200, "delay": 0.05}
@@ -396,3 +396,37 @@ def test_no_row_is_wider_than_a_narrow_terminal(tmp_path: Path) -> None:
     chat.send("a question that is longer than the narrow terminal is wide\r")
     chat.wait_for("很长。")
     _leave(chat)
+
+
+def test_a_new_chat_names_the_session_that_a_crash_cut_short_in_its_folder(tmp_path: Path) -> None:
+    killed = _start(tmp_path, SLOW_TEXT)
+    killed.send("go\r")
+    killed.wait_for("word")
+    killed.signal(signal.SIGKILL)
+    killed.end()
+    (name,) = _ids(tmp_path)
+    chat = _start(tmp_path, {"text": "something else"})
+    assert f"? session {name} was interrupted  next: limnos open {name}" in strip(chat.output)
+    chat.send("another task\r")
+    chat.wait_for("something else")
+    _leave(chat)
+    told = strip(_start_and_leave(tmp_path))
+    assert "was interrupted" not in told
+
+
+def test_a_session_of_another_folder_is_not_named(tmp_path: Path) -> None:
+    killed = _start(tmp_path, SLOW_TEXT)
+    killed.send("go\r")
+    killed.wait_for("word")
+    killed.signal(signal.SIGKILL)
+    killed.end()
+    (tmp_path / "work").rename(tmp_path / "moved")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "work").symlink_to(tmp_path / "elsewhere")
+    assert "was interrupted" not in strip(_start_and_leave(tmp_path))
+
+
+def _start_and_leave(folder: Path) -> str:
+    chat = _start(folder, {"text": "never asked"})
+    _leave(chat)
+    return chat.output

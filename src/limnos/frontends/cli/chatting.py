@@ -8,6 +8,7 @@ from limnos.frontends.cli import first_run
 from limnos.frontends.cli.chat import Chat
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.fetching import chosen_name, ensure
+from limnos.frontends.cli.interrupted import tell_interrupted
 from limnos.frontends.cli.linechat import LineChat
 from limnos.frontends.cli.meter import Meter
 from limnos.frontends.cli.screen import Screen
@@ -38,6 +39,8 @@ async def _chat(console: Console, flags: Flags, how: OpenRequest, fork: bool) ->
     async with kernel(console, flags) as running:
         if fork and how.session:
             how = how._replace(session=running.fork(how.session))
+        if how.session is None and console.terminal.can_ask:
+            tell_interrupted(console, running)
         session, seen = await running.open(how), False
         while True:
             left = await _one_session(console, running, session, how, seen=seen)
