@@ -61,6 +61,7 @@ class Texts(NamedTuple):
     intro: str
     tools: str
     rules: list[Rule]
+    request: str
     after_result: str
     after_result_chinese: str
     pairs: list[Pair]
@@ -235,7 +236,7 @@ def result_turn(tool: str, text: str, request: str) -> str:
     """A result as the person's turn; the request once more, or its words and language would be forgotten."""
     shown = texts()
     asks = shown.after_result_chinese if _EAST_ASIAN.search(request) else shown.after_result
-    return f"Result of {tool}:\n{text}\n\n{asks}\n{request}"
+    return f"Result of {tool}:\n{text}\n\n{shown.request} {request}\n{asks}"
 
 
 def cut(text: str, room: int) -> str:
