@@ -145,7 +145,7 @@ def test_a_refused_key_names_where_it_came_from_and_its_last_four_characters(ans
     error = fail(ModelRefusedError, *answers)
     assert "TEST_KEY" in error.what
     assert KEY[-4:] in error.what
-    assert "api_key" in error.fix
+    assert "TEST_KEY" in error.fix
 
 
 def test_no_credit_is_refused_without_waiting() -> None:

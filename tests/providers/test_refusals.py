@@ -4,7 +4,7 @@ import pytest
 
 from limnos.kernel.errors import ContextOverflowError, ModelRequestError
 from limnos.providers.refusals import is_overflow, overflow_limit, status_error
-from limnos.providers.routes import Route
+from limnos.providers.routes import Route, Secret
 
 ROUTE = Route("r", "http://h", "m")
 
@@ -118,3 +118,16 @@ def test_a_rate_limit_that_speaks_of_tokens_is_no_overflow() -> None:
 def test_a_limit_that_is_absurd_is_none() -> None:
     assert overflow_limit(b"maximum context length is 99999999999999999999 tokens") is None
     assert overflow_limit(b"maximum context length is 0 tokens") is None
+
+
+@pytest.mark.parametrize(
+    ("key", "fix"),
+    [
+        (Secret(), "limnos secrets set r, then limnos config set providers.r.api_key secret:r"),
+        (Secret("sk-0123456789", "secret own"), "limnos secrets set own"),
+        (Secret("sk-0123456789", "R_API_KEY"), "export R_API_KEY=... with a valid key"),
+    ],
+)
+def test_a_refused_key_is_mended_where_it_lies(key: Secret, fix: str) -> None:
+    refused = status_error(Route("r", "http://h", "m", api_key=key), 401, openai("no such key"))
+    assert refused.fix == fix

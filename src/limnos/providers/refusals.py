@@ -98,7 +98,7 @@ def status_error(route: Route, status: int, body: bytes, asked_s: float | None =
         )
         return ModelRefusedError(
             f"{route.name} refused {key} ({status}): {text}",
-            f"set providers.{route.name}.api_key to a valid key",
+            _key_fix(route),
         )
     if status == 402 or (status == 429 and b"insufficient_quota" in body):
         return ModelRefusedError(what, f"add credit to the account of {route.name}, or use another provider")
@@ -116,6 +116,17 @@ def status_error(route: Route, status: int, body: bytes, asked_s: float | None =
         else "change the request or the model"
     )
     return ModelRequestError(what, fix)
+
+
+def _key_fix(route: Route) -> str:
+    """How to give a route another key: the settings hold only where it lies."""
+    kind, _, name = route.api_key.source.partition(" ") if route.api_key else ("", "", "")
+    if kind == "secret":
+        return f"limnos secrets set {name}"
+    if route.api_key and kind.isidentifier() and not name:
+        return f"export {kind}=... with a valid key"
+    set_it = f"limnos config set providers.{route.name}.api_key secret:{route.name}"
+    return f"limnos secrets set {route.name}, then {set_it}"
 
 
 def network_error(route: Route, error: EgressError) -> ModelUnavailableError:
