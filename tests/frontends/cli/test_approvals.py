@@ -2,7 +2,14 @@
 
 import pytest
 
-from limnos.frontends.cli.approvals import AnswerRow, answered_line, question_lines, rule_lines, whole_lines
+from limnos.frontends.cli.approvals import (
+    AnswerRow,
+    Heard,
+    answered_line,
+    question_lines,
+    rule_lines,
+    whole_lines,
+)
 from limnos.frontends.cli.spans import plain
 from limnos.kernel.events import ApprovalAnswered, ApprovalAsked
 from limnos.kernel.seams import Answer
@@ -121,9 +128,9 @@ def test_a_whole_word_answers_only_once_the_question_could_be_read(typed: str) -
 
 
 def test_lines_that_were_no_answer_are_counted_beside_the_letters() -> None:
-    assert plain(_row().queued_row(look(), 1)) == "› 1 line queued; answer with n, y, a, e"
+    assert plain(_row().queued_row(look(), 1)) == "› 1 line queued; answer with n, y, a, e, v"
     unstorable = AnswerRow(PUSH.changed(rule=None), 100.0)
-    assert plain(unstorable.queued_row(look(), 2)) == "› 2 lines queued; answer with n, y, e"
+    assert plain(unstorable.queued_row(look(), 2)) == "› 2 lines queued; answer with n, y, e, v"
 
 
 def test_the_row_says_what_enter_will_do() -> None:
@@ -151,8 +158,19 @@ def test_always_shows_its_exact_rule_before_it_is_stored() -> None:
 
 def test_always_is_not_offered_where_the_kernel_has_no_rule() -> None:
     row = AnswerRow(ApprovalAsked(approval="a", call="c", tool="t", arguments={}, hash="", reasons=[]), 100.0)
-    assert row.hear(look(), "a", 101.0) is None
+    said = "? a is not offered here; answer with n, y, e, v"
+    assert row.hear(look(), "a", 101.0) == Heard(rows=[look().signed("ask", said.removeprefix("? "))])
+    assert plain(row.row(look(), "a", 101.0)) == said
     assert "always" not in plain(row.row(look(), "", 0.0))
+
+
+def test_a_letter_where_the_scope_is_chosen_is_no_message() -> None:
+    row = _row()
+    row.hear(look(), "a", 101.0)
+    heard = row.hear(look(), "y", 102.0)
+    assert heard is not None
+    assert heard.answer is None
+    assert text(heard.rows) == ["? y is not offered here; answer with 0, 1"]
 
 
 def test_an_edit_answers_with_the_edited_command() -> None:

@@ -154,7 +154,7 @@ class AnswerRow:
             return self._hear_edited(look, text)
         choice = self.choice(text, begun)
         if choice is None:
-            return None
+            return Heard(rows=[self._refusal(look, text)]) if self._is_slip(text, begun) else None
         if self.choosing:
             self.choosing = False
             return Heard(Answer("always", source="tty") if choice.verdict == "always" else None)
@@ -190,6 +190,8 @@ class AnswerRow:
         if not text:
             return self._choices(look)
         choice = self.choice(text, begun)
+        if choice is None and self._is_slip(text, begun):
+            return self._refusal(look, text)
         if choice is None:
             long = "Enter queues your line   Alt-N no   Alt-Y once   Ctrl-U first to answer"
             return _asking("Alt-N no  Alt-Y once  Ctrl-U first" if look.narrow else long)
@@ -197,8 +199,22 @@ class AnswerRow:
 
     def queued_row(self, look: Look, count: int) -> Line:
         """That lines wait for the answer: they were none."""
-        letters = "n, y, a, e" if self.asked.rule is not None else "n, y, e"
-        return look.cut(look.signed("you", f"{counted(count, 'line')} queued; answer with {letters}"))
+        return look.cut(look.signed("you", f"{counted(count, 'line')} queued; answer with {self._offered}"))
+
+    @property
+    def _offered(self) -> str:
+        if self.choosing:
+            return "0, 1"
+        return "n, y, a, e, v" if self.asked.rule is not None else "n, y, e, v"
+
+    def _is_slip(self, text: str, begun: float) -> bool:
+        """Whether a line is an answer's letter that this question does not offer: no message either."""
+        return self.readable(begun) and text.strip() in _LETTERS
+
+    def _refusal(self, look: Look, text: str) -> Line:
+        return look.cut(
+            look.signed("ask", f"{text.strip()} is not offered here; answer with {self._offered}")
+        )
 
     def _edit_title(self, text: str) -> str:
         if not text:
