@@ -16,7 +16,7 @@ import pytest
 
 from limnos.kernel.errors import ContextOverflowError, ModelUnavailableError
 from limnos.kernel.messages import Message, Text, ToolResult, system, tool_message, user
-from limnos.kernel.model import Delta, Finish, Request, TextDelta, ToolSpec, Usage
+from limnos.kernel.model import Delta, Finish, Notice, Request, TextDelta, ToolSpec, Usage
 from limnos.providers.catalogue import entry
 from limnos.providers.embedded import Embedded, Options
 from limnos.providers.embedded_runtime import (
@@ -248,6 +248,22 @@ def test_a_kept_prefix_is_used_by_the_next_process_and_a_damaged_one_is_not(
     data[len(data) // 2] ^= 0xFF
     state.write_bytes(data)
     assert asyncio.run(warm()).cached_tokens == 0
+
+
+def test_a_long_first_start_is_told_and_a_later_one_is_not(small: Path, tmp_path: Path) -> None:
+    file = tmp_path / small.name
+    file.symlink_to(small)
+
+    async def ask() -> list[str]:
+        fresh = Embedded(entry(SMALL), file, Options(threads=1))
+        try:
+            deltas = await collect(fresh.stream(request("hi", tools=(), max_tokens=4)))
+        finally:
+            await fresh.close()
+        return [delta.code for delta in deltas if isinstance(delta, Notice)]
+
+    assert asyncio.run(ask()) == ["model_warming"]
+    assert asyncio.run(ask()) == []
 
 
 def runtime(

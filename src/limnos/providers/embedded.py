@@ -13,7 +13,7 @@ from uuid import uuid4
 from limnos import lazy
 from limnos.kernel.errors import ModelUnavailableError
 from limnos.kernel.messages import Message, text_of
-from limnos.kernel.model import Delta, Request, ToolSpec, Usage
+from limnos.kernel.model import Delta, Notice, Request, ToolSpec, Usage
 from limnos.providers.catalogue import Entry
 from limnos.providers.embedded_prompt import compose, facts_of, is_east_asian, prefix
 from limnos.providers.embedded_reply import ReplyDecoder
@@ -109,6 +109,8 @@ class Embedded:
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Send `request` and yield the reply as it comes. Closing the iterator stops the model at once."""
         if self._runtime.pid is None:
+            if not (self._states / self._state_name(prefix(request.tools))).is_file():
+                yield self._reads_first()
             await self.warm(request.tools)
         decoder = ReplyDecoder(self._new_call_id)
         begun = False
@@ -163,6 +165,10 @@ class Embedded:
         while len(self._times) > _REMEMBERED_TIMES:
             self._times.popitem(last=False)
         return heads
+
+    def _reads_first(self) -> Notice:
+        what = f"{self._entry.name} reads its instructions for the first time on this machine"
+        return Notice("model_warming", f"{what}: one to three minutes, once", "wait; Ctrl-C stops it")
 
     def _state_name(self, text: str) -> str:
         version = lazy.metadata.version("xllamacpp")
