@@ -430,3 +430,22 @@ def _start_and_leave(folder: Path) -> str:
     chat = _start(folder, {"text": "never asked"})
     _leave(chat)
     return chat.output
+
+
+def test_continue_in_a_fresh_chat_sends_nothing(tmp_path: Path) -> None:
+    chat = _start(tmp_path, {"text": "never asked"})
+    chat.send("/continue\r")
+    chat.wait_for("- nothing to continue")
+    _leave(chat)
+    assert "never asked" not in chat.output
+
+
+def test_continue_goes_on_after_a_stop_that_left_no_queue(tmp_path: Path) -> None:
+    chat = _start(tmp_path, SLOW_TEXT, {"text": "second answer", "expect": ["continue"]})
+    chat.send("go\r")
+    chat.wait_for("word")
+    chat.send("\x1b")
+    chat.wait_for("stopped after step")
+    chat.send("/continue\r")
+    chat.wait_for("second answer")
+    _leave(chat)

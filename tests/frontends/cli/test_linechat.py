@@ -96,7 +96,8 @@ def test_a_program_that_writes_faster_than_it_is_answered_loses_nothing(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("given", "answers"), [("first\n/retry\n", 2), ("/now first\n", 1), ("/continue\n", 1), ("/nothing\n", 0)]
+    ("given", "answers"),
+    [("first\n/retry\n", 2), ("/now first\n", 1), ("/continue\n", 0), ("/nothing\n", 0)],
 )
 def test_a_piped_command_that_starts_a_turn_is_waited_for(tmp_path: Path, given: str, answers: int) -> None:
     model = script(tmp_path, *({"text": "here", "delay": 0.01} for _ in range(answers)))

@@ -125,8 +125,10 @@ class Desk:
         if self.session.interrupted or (self.session.queued() and not self.transcript.working):
             self._halted = False
             self.session.resume()
-        else:
+        elif self.last_input or any(isinstance(event, TurnStarted) for event in past_events(self.session)):
             self.send("continue")
+        else:
+            return [self.console.look.signed("idle", "nothing to continue")]
         return []
 
     async def show(self, argument: str) -> list[Line]:
