@@ -1,5 +1,6 @@
 """The command line, each rule a test."""
 
+import asyncio
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import pytest
 from limnos.frontends.cli.table import COMMANDS
 from limnos.providers.catalogue import entry
 from limnos.providers.weights import Weights
+from limnos.testing.model_server import JSON, Answer, ModelServer
 from tests.frontends.cli.support import environment, limnos, script, work_folder
 
 SAYS_HELLO = {"text": "Hello **there**.\n\n- one"}
@@ -432,3 +434,35 @@ def test_a_server_that_does_not_answer_is_not_taken_into_use(tmp_path: Path) -> 
     assert "127.0.0.1:9" in done.stderr
     config = (tmp_path / "home" / "config.toml").read_text()
     assert "x/m" not in config
+
+
+def _own(folder: Path, address: str) -> None:
+    limnos(folder, "config", "set", "providers.own.base_url", address)
+    limnos(folder, "config", "set", "providers.own.model", "m")
+
+
+def _model_check(folder: Path) -> dict[str, str]:
+    done = limnos(folder, "doctor", "--json")
+    return next(record for record in map(json.loads, done.stdout.splitlines()) if record["check"] == "model")
+
+
+def test_doctor_says_that_nothing_listens_at_a_configured_server(tmp_path: Path) -> None:
+    _own(tmp_path, "http://127.0.0.1:9/v1")
+    found = _model_check(tmp_path)
+    assert found["state"] == "failed"
+    assert "127.0.0.1:9" in found["text"]
+    assert found["fix"] == "start the server, or correct providers.own.base_url"
+
+
+@pytest.mark.parametrize(("status", "state"), [(200, "done"), (404, "done"), (401, "failed")])
+def test_doctor_asks_a_configured_server_for_its_models_alone(
+    tmp_path: Path, status: int, state: str
+) -> None:
+    async def checked() -> tuple[dict[str, str], list[tuple[str, str]]]:
+        async with ModelServer([Answer((b'{"data": []}',), status, dict(JSON))]) as server:
+            await asyncio.to_thread(_own, tmp_path, server.url)
+            found = await asyncio.to_thread(_model_check, tmp_path)
+            return found, [(request.method, request.path) for request in server.requests]
+
+    found, requests = asyncio.run(checked())
+    assert (found["state"], requests) == (state, [("GET", "/v1/models")])

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from limnos.agent.models import SCRIPTED
 from limnos.agent.settings import load
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.fetching import chosen_name, weights
+from limnos.frontends.cli.probing import ask_server
 from limnos.frontends.cli.times import size
 from limnos.kernel.errors import LimnosError
 from limnos.providers.catalogue import catalogue
@@ -78,7 +80,7 @@ def _model(console: Console) -> Check:
         return Check("model", "idle", "unknown while the settings cannot be read")
     entry = catalogue().get(name)
     if entry is None:
-        return Check("model", "done", f"{name}, at a server of yours")
+        return _server(console, name)
     cache = weights(console.environment)
     if not cache.has(entry):
         return Check("model", "failed", f"{name} is not on this machine", f"limnos model get {name}")
@@ -87,6 +89,16 @@ def _model(console: Console) -> Check:
     except (LimnosError, OSError) as error:
         return Check("model", "failed", str(error), f"limnos model get {name}")
     return Check("model", "done", f"embedded {name}, hash as pinned")
+
+
+def _server(console: Console, name: str) -> Check:
+    if name.startswith(SCRIPTED):
+        return Check("model", "done", f"{name}, a script that plays the model")
+    try:
+        ask_server(console.environment, name)
+    except LimnosError as error:
+        return Check("model", "failed", f"{name}: {error.what}", error.fix)
+    return Check("model", "done", f"{name}, its server answers")
 
 
 def _sandbox() -> Check:
