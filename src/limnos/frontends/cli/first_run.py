@@ -45,13 +45,16 @@ def choose(console: Console) -> bool:
     console.say("Which model?")
     for number, row in enumerate(rows, 1):
         console.say(f"  {number}  {pad(row.label, _LABEL)} {row.cost}")
+    default = "1"
     while True:
-        answer = console.ask("Number [1], q quits:") or "1"
+        answer = console.ask(f"Number [{default}], q quits:" if default else "Number, q quits:") or default
         if answer == "q":
             console.say_line(console.look.signed("idle", "cancelled; nothing was changed"))
             return False
-        if answer.isdecimal() and 1 <= int(answer) <= len(rows) and _taken(console, rows[int(answer) - 1]):
-            return True
+        if answer.isdecimal() and 1 <= int(answer) <= len(rows):
+            if _taken(console, rows[int(answer) - 1]):
+                return True
+            default = ""  # Enter alone, pressed at an error, must not begin a large fetch
 
 
 def _taken(console: Console, row: Row) -> bool:
@@ -90,7 +93,7 @@ def _offered(offer: ModelOffer) -> Row:
 
     def take(console: Console) -> None:
         first = offer.models[0] if offer.models else ""
-        model = console.ask(f"Model [{one_line(first)}]:" if first else "Model:") or first
+        model = console.ask(f"Model [{one_line(first)}]:") or first if first else _filled(console, "Model:")
         key = {"api_key": f"env:{offer.variable}"} if offer.variable else {}
         _use(console, offer.name, {"base_url": offer.base_url, "model": model, **key})
 
@@ -99,8 +102,8 @@ def _offered(offer: ModelOffer) -> Row:
 
 def _other(console: Console) -> None:
     """A server of the person's own: its address, its model, and a key where it needs one."""
-    address = console.ask("Address, for example http://127.0.0.1:11434/v1:")
-    model = console.ask("Model:")
+    address = _filled(console, "Address, for example http://127.0.0.1:11434/v1:")
+    model = _filled(console, "Model:")
     secrets = Secrets(console.environment.home)
     value = ask_secret(console, "Key, empty for none:")
     if value:
@@ -109,8 +112,21 @@ def _other(console: Console) -> None:
     try:
         _use(console, _OWN, {"base_url": address, "model": model, **key})
     except LimnosError:
-        secrets.remove(_OWN)
+        _forget(console, secrets)
         raise
+
+
+def _filled(console: Console, question: str) -> str:
+    """An answer that is not empty: the question is asked until there is one, and Ctrl-C leaves."""
+    while not (answer := console.ask(question)):
+        continue
+    return answer
+
+
+def _forget(console: Console, secrets: Secrets) -> None:
+    """Take back a key that did not help, and the file when it held nothing else."""
+    if secrets.remove(_OWN) and not secrets.names():
+        (console.environment.home / "secrets.toml").unlink()
 
 
 def _use(console: Console, provider: str, table: Mapping[str, str]) -> None:
