@@ -1,5 +1,6 @@
 """Settings, flags and secrets on the command line."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,19 @@ def test_a_key_that_was_typed_as_an_argument_is_not_repeated(tmp_path: Path, wor
     assert done.stderr.startswith("error: limnos secrets set takes one name; a value is never an argument\n")
     assert "sk-abc" not in done.stderr
     assert "limnos help secrets set" in done.stderr
+
+
+def test_the_model_that_is_used_is_named_where_none_is_set(tmp_path: Path) -> None:
+    def said() -> str:
+        return limnos(tmp_path, "config", "--explain", "model").stdout.splitlines()[-1]
+
+    assert said() == (
+        "  used      qwen2.5-coder-1.5b, as no model is set and no provider has both base_url and model"
+    )
+    limnos(tmp_path, "config", "set", "providers.own.base_url", "http://127.0.0.1:9")
+    limnos(tmp_path, "config", "set", "providers.own.model", "m")
+    assert said() == (
+        "  used      own/m, as no model is set and this is the first provider with base_url and model"
+    )
+    record = json.loads(limnos(tmp_path, "config", "--explain", "model", "--json").stdout)
+    assert (record["value"], record["used"]) == ("", "own/m")

@@ -3,10 +3,11 @@
 import json
 from typing import Annotated
 
-from limnos.agent.settings import KEYS, Explanation, Value, explain, known_key
+from limnos.agent.settings import KEYS, Explanation, Value, explain, known_key, load
 from limnos.agent.settings_file import set_value, unset_value
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.fetching import chosen_name
 from limnos.frontends.cli.provider_settings import (
     PREFIX,
     explain_provider,
@@ -15,6 +16,7 @@ from limnos.frontends.cli.provider_settings import (
 )
 from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import UsageError
+from limnos.providers.catalogue import catalogue
 
 _Key = Annotated[str, Argument(metavar="KEY", help="a setting of limnos config list")]
 _Json = Annotated[bool, Option("--json", help="one record a line")]
@@ -80,7 +82,8 @@ def config(
     found = _found(console, key)
     if as_json:
         layers = [{"name": item.name, "value": item.value, "note": item.note} for item in found.layers]
-        console.record({"key": key, "value": found.value, "from": found.origin, "layers": layers})
+        record = {"key": key, "value": found.value, "from": found.origin, "layers": layers}
+        console.record(record | ({"used": _used(console)[0]} if key == "model" else {}))
         return
     _explain(console, found)
 
@@ -100,6 +103,16 @@ def _explain(console: Console, found: Explanation) -> None:
         said = one_line(json.dumps(item.value, ensure_ascii=False))
         label, note = ("ignored", item.note) if item.note else ("hidden", f"says {said}")
         console.data(f"  {label:<8}  {_place(console, item.name)}: {one_line(note)}\n")
+    if found.key.name == "model" and not found.value:
+        console.data(f"  used      {', '.join(map(one_line, _used(console)))}\n")
+
+
+def _used(console: Console) -> tuple[str, str]:
+    """The model that the settings mean, and why where none is set."""
+    name = chosen_name(load(console.environment))
+    if name in catalogue():
+        return name, "as no model is set and no provider has both base_url and model"
+    return name, "as no model is set and this is the first provider with base_url and model"
 
 
 def _place(console: Console, name: str) -> str:
