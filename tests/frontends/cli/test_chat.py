@@ -449,3 +449,15 @@ def test_continue_goes_on_after_a_stop_that_left_no_queue(tmp_path: Path) -> Non
     chat.send("/continue\r")
     chat.wait_for("second answer")
     _leave(chat)
+
+
+def test_a_no_to_the_only_question_is_no_error(tmp_path: Path) -> None:
+    chat = _start(tmp_path, WRITE, {"text": "I did not."})
+    chat.send("go\r")
+    chat.wait_for("? n no   y once")
+    chat.let_question_be_read()
+    chat.send("n\r")
+    chat.wait_for("- denied by you")
+    chat.wait_for("next: say what should be done instead")
+    _leave(chat)
+    assert "error:" not in chat.output

@@ -73,3 +73,15 @@ def test_colours_are_the_sixteen_and_can_be_switched_off(tmp_path: Path) -> None
         run.end()
         assert ("\x1b[32m✓" in run.output) == coloured
         assert "\x1b[38" not in run.output
+
+
+def test_a_no_to_the_only_question_is_no_error_and_its_exit_code_says_so(tmp_path: Path) -> None:
+    run = _start(tmp_path, WRITE, {"text": "I did not."})
+    run.wait_for("? n no   y once")
+    run.let_question_be_read()
+    run.send("n\n")
+    run.wait_for("- denied by you")
+    run.wait_for("- nothing more was done; session ")
+    run.wait_for("kept  next: limnos open")
+    assert run.end() == 4
+    assert "error:" not in run.output

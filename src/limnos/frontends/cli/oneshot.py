@@ -24,6 +24,7 @@ from limnos.frontends.cli.transcript import Transcript
 from limnos.kernel.events import (
     EXIT_CODES,
     TURN_ENDS,
+    ApprovalAnswered,
     ApprovalAsked,
     CallFinished,
     Event,
@@ -63,6 +64,7 @@ class OneShot:
     _hurried: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _fault: BaseException | None = field(init=False, default=None)
     _denied: list[str] = field(init=False, default_factory=list[str])
+    _refused: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self._transcript = Transcript(self.console.look, chat=False)
@@ -141,6 +143,8 @@ class OneShot:
     def _show(self, event: Event) -> None:
         if isinstance(event, CallFinished) and event.outcome == "denied":
             self._denied.append(event.call)
+        if isinstance(event, ApprovalAnswered):
+            self._refused = event.answer == "no"
         if self.as_json:
             self.console.record(to_record(event))
             self._ask(event)
@@ -240,6 +244,10 @@ class OneShot:
                 self.console.say(f"stopped by you; turn closed, session {self.session.id} kept")
             case "terminated":
                 self.console.say(f"terminated; turn closed, session {self.session.id} kept")
+            case "denied" if self._refused and self.console.terminal.can_ask:
+                text = f"nothing more was done; session {self.session.id} kept"
+                following = f"  next: limnos open {self.session.id}"
+                self.console.say_line(self.console.look.signed("idle", text, following))
             case _:
                 self.console.complain(*self._blame(finished))
 

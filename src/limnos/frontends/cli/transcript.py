@@ -170,6 +170,8 @@ class Transcript:
             )
             text = f"{event.reason} after step {event.steps}" + (f": {calls}" if calls else "")
             return [line(f"{text}  next: /continue")]
+        if event.reason == "denied" and self._refused:  # the person's own no is no fault
+            return [self.look.signed("idle", f"{event.message}  next: {event.fix}")]
         return error_lines(event.message or event.reason, event.fix)
 
     def _reply(self, event: ReplyFinished | StepFinished) -> list[Line]:
