@@ -328,6 +328,9 @@ def test_copy_puts_the_source_on_the_clipboard(tmp_path: Path) -> None:
     chat.send("/copy 1\r")
     chat.wait_for("✓ copied answer 1, 8 characters of source")
     assert "\x1b]52;c;Kipib2xkKio=\x07" in chat.output
+    chat.send("/copy 99\r")
+    chat.wait_for("error: there is no answer 99, only 2 answers")
+    chat.wait_for("fix: /copy 2")
     _leave(chat)
 
 

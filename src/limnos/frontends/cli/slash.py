@@ -169,9 +169,10 @@ class Desk:
         if argument == "all":
             text, what = "\n\n".join(answers), counted(len(answers), "answer")
         else:
-            number = (
-                int(argument) if argument.isdecimal() and 0 < int(argument) <= len(answers) else len(answers)
-            )
+            number = int(argument) if argument.isdecimal() else 0 if argument else len(answers)
+            if not 0 < number <= len(answers):
+                what = f"there is no answer {one_line(argument)}, only {counted(len(answers), 'answer')}"
+                return error_lines(what, f"/copy {len(answers)}")
             text, what = answers[number - 1], f"answer {number}"
         environment = self.console.environment
         path = copy(text, self.write, environment.text("TERM"), environment.home / "run")
