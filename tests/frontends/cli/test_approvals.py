@@ -237,3 +237,9 @@ def test_one_line_records_each_answer() -> None:
     assert said("once") == "✓ allowed by you, once, after 6 s"
     assert said("no", "use the staging branch") == "- denied by you after 6 s: use the staging branch"
     assert said("expired") == "- denied: no answer in time    next: /retry asks again"
+    assert said("cancelled") == "- not answered, and not run"
+
+
+def test_v_prints_a_command_once() -> None:
+    asked = PUSH.changed(arguments={"command": "make test"}, preview="make test")
+    assert text(whole_lines(look(), asked)) == ["  make test"]

@@ -72,7 +72,7 @@ def whole_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
     text = json.dumps(asked.arguments, ensure_ascii=False, indent=2)
     command = asked.arguments.get("command")
     rows = _block(look, visible(command if isinstance(command, str) else text))
-    return rows + (_preview(look, asked.preview, None) if asked.preview else [])
+    return rows + (_preview(look, asked.preview, None) if asked.preview and asked.preview != command else [])
 
 
 def rule_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
@@ -103,6 +103,8 @@ def answered_line(look: Look, answered: ApprovalAnswered) -> Line:
             return look.signed("done", f"allowed by you, edited, {after}")
         case "expired":
             return look.signed("idle", "denied: no answer in time    next: /retry asks again")
+        case "cancelled":
+            return look.signed("idle", "not answered, and not run")
         case _:
             why = f": {one_line(answered.reason)}" if answered.reason else ""
             return look.cut(look.signed("idle", f"denied by you {after}{why}"))
