@@ -20,7 +20,8 @@ def test_a_duration_has_two_units_at_most(milliseconds: int, said: str) -> None:
 
 
 def test_sizes_and_rates_are_decimal() -> None:
-    assert [size(n) for n in (71, 412_000, 478_000_000, 1_117_320_768)] == [
+    assert [size(n) for n in (1, 71, 412_000, 478_000_000, 1_117_320_768)] == [
+        "1 byte",
         "71 bytes",
         "412 kB",
         "478 MB",

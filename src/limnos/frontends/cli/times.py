@@ -31,7 +31,7 @@ def remaining(seconds: float) -> str:
 def size(count: int) -> str:
     """Bytes in decimal units: `71 bytes`, `412 kB`, `478 MB`, `1.1 GB`."""
     if count < 1000:
-        return f"{count} bytes"
+        return "1 byte" if count == 1 else f"{count} bytes"
     for unit, factor in (("kB", 1e3), ("MB", 1e6)):
         if count < 999.5 * factor:
             return f"{count / factor:.0f} {unit}"
