@@ -119,6 +119,17 @@ def test_a_search_also_tells_of_names_that_hold_the_query(box: Toolbox) -> None:
     )
 
 
+def test_a_search_in_vain_tells_which_files_were_looked_at(box: Toolbox) -> None:
+    for number in range(14):
+        (box.root / f"f{number:02}.txt").write_text("milk")
+
+    said = box.text("search_text", query="shopping list")
+
+    assert "Files looked at: " in said
+    assert "f00.txt" in said
+    assert "more (read_file shows one)" in said
+
+
 def test_a_short_file_searched_in_vain_is_shown_whole(box: Toolbox) -> None:
     (box.root / "trip.txt").write_text("back: 18:40\n")
     (box.root / "long.txt").write_text("x" * 2001)

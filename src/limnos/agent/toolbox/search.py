@@ -18,6 +18,7 @@ from limnos.sdk.texts import counted, decoded, lines_of
 MAX_FOUND = 200
 MAX_LINE = 300
 MAX_NAMED = 5
+MAX_SEEN = 12
 SHORT_FILE = 2_000  # characters
 MAX_FILE = 5_000_000
 SECONDS = 20.0
@@ -70,11 +71,19 @@ class _Found:
     left_out: set[str] = field(default_factory=set[str])
     stopped: bool = False
     named: list[str] = field(default_factory=list[str])
+    seen: list[str] = field(default_factory=list[str])
 
     def note_name(self, name: str, matcher: Any) -> None:
         """Keep a name that holds the query: who looks for text may have meant a file or folder."""
+        if len(self.seen) < MAX_SEEN:
+            self.seen.append(shown(name))
         if len(self.named) < MAX_NAMED and matcher.search(shown(name)):
             self.named.append(shown(name))
+
+    def seen_names(self) -> list[str]:
+        """One line with the first files looked at: what is asked for may stand in one by another word."""
+        more = f" and {self.names - len(self.seen)} more" if self.names > len(self.seen) else ""
+        return [f"Files looked at: {', '.join(self.seen)}{more} (read_file shows one)"] if self.seen else []
 
     def named_so(self) -> list[str]:
         """One line about those names, when there are some."""
@@ -126,7 +135,10 @@ class _SearchTools:
         found = await asyncio.to_thread(self._search, matcher, arguments.get("path") or ".")
         end = found.limits()
         if not found.lines:
-            said = [f"No line holds {query!r}: nothing was found{end}.", *found.named_so()]
+            said = [
+                f"No line holds {query!r}: nothing was found{end}.",
+                *(found.named_so() or found.seen_names()),
+            ]
             if whole := await asyncio.to_thread(self._instead, arguments.get("path") or "."):
                 said.append(f"The whole file, since it is short:\n{whole}")
             return Output("\n".join(said), f'"{query}", 0 found', origin="file")
