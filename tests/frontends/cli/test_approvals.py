@@ -159,7 +159,8 @@ def test_always_shows_its_exact_rule_before_it_is_stored() -> None:
 def test_always_is_not_offered_where_the_kernel_has_no_rule() -> None:
     row = AnswerRow(ApprovalAsked(approval="a", call="c", tool="t", arguments={}, hash="", reasons=[]), 100.0)
     said = "? a is not offered here; answer with n, y, e, v"
-    assert row.hear(look(), "a", 101.0) == Heard(rows=[look().signed("ask", said.removeprefix("? "))])
+    refusal = [look().signed("ask", said.removeprefix("? "))]
+    assert row.hear(look(), "a", 101.0) == Heard(rows=refusal, slip=True)
     assert plain(row.row(look(), "a", 101.0)) == said
     assert "always" not in plain(row.row(look(), "", 0.0))
 

@@ -41,6 +41,8 @@ class Speaker:
                 return self._call(event)
             case ApprovalAsked():
                 return self._question(event)
+            case ApprovalAnswered(answer="cancelled"):
+                return ["limnos: not answered, and not run."]
             case ApprovalAnswered():
                 return [f"limnos: you answered {event.answer}."]
             case ReplyFinished() if event.text:
@@ -88,6 +90,11 @@ class Speaker:
             return [f"limnos: done in {duration(event.ms)}."]
         rows = [f"limnos: {event.reason}. {one_line(event.message)}".rstrip()]
         return [*rows, f"fix: {one_line(event.fix)}"] if event.fix else rows
+
+
+def not_offered(asked: ApprovalAsked) -> str:
+    """What to say to an answer that the menu does not have."""
+    return f"limnos: that is not offered here; answer with 1, 2,{' 3,' if asked.rule else ''} 4, 5 or 6."
 
 
 def _indented(label: str, text: str, *, safe: bool = False) -> list[str]:

@@ -111,11 +111,15 @@ def answered_line(look: Look, answered: ApprovalAnswered) -> Line:
 
 
 class Heard(NamedTuple):
-    """What a line meant to an open question: an answer to send, lines to print, text to edit."""
+    """What a line meant to an open question: an answer to send, lines to print, text to edit.
+
+    `slip`: it was a letter that the question does not offer.
+    """
 
     answer: Answer | None = None
     rows: Sequence[Line] = ()
     fill: str | None = None
+    slip: bool = False
 
     def now(self) -> list[Line]:
         """What is edited, for views that cannot put it into the line."""
@@ -156,7 +160,8 @@ class AnswerRow:
             return self._hear_edited(look, text)
         choice = self.choice(text, begun)
         if choice is None:
-            return Heard(rows=[self._refusal(look, text)]) if self._is_slip(text, begun) else None
+            slip = self._is_slip(text, begun)
+            return Heard(rows=[self._refusal(look, text)], slip=True) if slip else None
         if self.choosing:
             self.choosing = False
             return Heard(Answer("always", source="tty") if choice.verdict == "always" else None)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from limnos.frontends.cli.accessible import FIRST_LINE, LETTERS, STILL_SECONDS, Speaker
+from limnos.frontends.cli.accessible import FIRST_LINE, LETTERS, STILL_SECONDS, Speaker, not_offered
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.faults import ENDINGS, STOPPING, faults_to, signals_to
 from limnos.frontends.cli.look import error_lines
@@ -138,6 +138,9 @@ class LineChat:
         heard = row.hear(self.desk.console.look, word, time.monotonic())
         if heard is None:
             return False
+        if heard.slip and self.accessible and not row.choosing:
+            self._show([line(not_offered(row.asked))])
+            return True
         self._show([*heard.rows, *heard.now()])
         if row.editing and self.accessible:
             self._show([row.row(self.desk.console.look, "", 0.0)])
