@@ -69,7 +69,7 @@ class Meter:
         caps = self.caps
         if self.steps >= caps.steps:
             raise LimitError(
-                f"stopped at {caps.steps} steps, the limit of a turn",
+                f"stopped at {caps.steps} step{'s' * (caps.steps != 1)}, the limit of a turn",
                 f"limnos config set steps {caps.steps * 2}",
             )
         if self.tokens >= caps.tokens:
