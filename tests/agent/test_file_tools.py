@@ -104,6 +104,18 @@ def test_a_name_that_is_not_there_is_answered_with_those_it_may_have_meant(box: 
     assert "find_files" in str(box.fault("list_dir", path="zzz/yyy").hint)
 
 
+def test_a_question_about_a_new_file_looks_for_no_other_name(tmp_path: Path) -> None:
+    class Still(Files):
+        def near(self, path: str) -> tuple[str, ...]:
+            raise AssertionError(f"looked for names like {path}")
+
+    write = next(tool for tool in file_tools(Still(tmp_path)) if tool.name == "write_file")
+    given = {"path": "new.txt", "content": "x"}
+
+    assert preview_of(write, given).reasons == ("creates new.txt, 1 bytes",)
+    assert approval_hash(write, given, FixedFolder(str(tmp_path)))
+
+
 def test_a_file_is_listed_as_itself(box: Toolbox) -> None:
     (box.root / "one.txt").write_text("12345")
 

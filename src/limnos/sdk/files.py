@@ -107,7 +107,7 @@ class Files:
             yield os.path.relpath(target, self._root), info.st_size if info else 0
             return
         if not target.is_dir():
-            raise self._missing(path, "does not exist")
+            raise ToolFailure("not_found", f"{path} does not exist", "list the folder above it")
         seen = 0
         for folder, folders, names in os.walk(target):
             if left_out is not None:
@@ -124,6 +124,21 @@ class Files:
                 if seen > MAX_ENTRIES:
                     return
                 yield os.path.relpath(full, self._root), info.st_size
+
+    def near(self, path: str) -> tuple[str, ...]:
+        """Up to three names that `path` may have meant: like it in its folder, or the same one elsewhere.
+
+        None for a path that exists. Looks at up to 10,000 names. Raises ToolFailure.
+        """
+        wanted, target = Path(path.strip()), self._resolve(path)
+        if target.exists():
+            return ()
+        folder = target.parent
+        names = [entry.name for entry in self.list(str(folder))] if folder.is_dir() else []
+        like = lazy.difflib.get_close_matches(wanted.name, names, NEAR, LIKENESS)
+        beside = [os.path.relpath(folder / name, self._root) for name in like]
+        elsewhere = (name for name, _ in self.walk(".") if Path(name).name == wanted.name)
+        return tuple(dict.fromkeys([*beside, *islice(elsewhere, NEAR)]))[:NEAR]
 
     def _is_refused(self, folder: str, name: str) -> bool:
         return Path(folder, name) in self._refused
@@ -158,29 +173,14 @@ class Files:
             raise _too_large(path, f"{info.st_size} bytes, more than {MAX_READ}")
 
     def _failure(self, path: str, error: OSError) -> ToolFailure:
-        if isinstance(error, FileNotFoundError):
-            return self._missing(path, "no such file or folder")
         reasons: dict[type[OSError], tuple[ErrorReason, str]] = {
+            FileNotFoundError: ("not_found", "list the folder, or find_files"),
             IsADirectoryError: ("failed", "use list_dir, or name a file in it"),
             NotADirectoryError: ("failed", "a part of the path is a file, not a folder"),
             PermissionError: ("unauthorized", "the person has to change who may do this"),
         }
         reason, hint = reasons.get(type(error), ("failed", "try another path"))
         return ToolFailure(reason, f"{path}: {error.strerror or error}", hint)
-
-    def _missing(self, path: str, what: str) -> ToolFailure:
-        near = self._near(path)
-        hint = f"did you mean {' or '.join(map(shown, near))}?" if near else "list the folder, or find_files"
-        return ToolFailure("not_found", f"{path}: {what}", hint)
-
-    def _near(self, path: str) -> tuple[str, ...]:
-        """Up to three names that `path` may have meant: like it in its folder, or the same one elsewhere."""
-        wanted, folder = Path(path.strip()), self._resolve(path).parent
-        names = [entry.name for entry in self.list(str(folder))] if folder.is_dir() else []
-        like = lazy.difflib.get_close_matches(wanted.name, names, NEAR, LIKENESS)
-        beside = [os.path.relpath(folder / name, self._root) for name in like]
-        elsewhere = (name for name, _ in self.walk(".") if Path(name).name == wanted.name)
-        return tuple(dict.fromkeys([*beside, *islice(elsewhere, NEAR)]))[:NEAR]
 
 
 def _too_large(path: str, size: str) -> ToolFailure:

@@ -6,6 +6,7 @@ import os
 from functools import partial
 
 from limnos.agent.toolbox.diffs import unified
+from limnos.agent.toolbox.suggesting import suggesting
 from limnos.agent.toolbox.writing import uninterrupted
 from limnos.kernel.messages import Arguments
 from limnos.kernel.seams import Rule
@@ -22,7 +23,8 @@ _PATH = {"type": "string", "description": "path of the file, relative to the wor
 def file_tools(files: Files) -> list[Tool]:
     """read_file, write_file, edit_file and list_dir over `files`."""
     tools = _FileTools(files)
-    return [*_readers(tools), *_writers(tools)]
+    both = [*_readers(tools), *_writers(tools)]
+    return [tool._replace(execute=suggesting(files, tool.execute)) for tool in both]
 
 
 def _readers(tools: "_FileTools") -> list[Tool]:

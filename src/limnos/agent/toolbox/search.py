@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from limnos import lazy
+from limnos.agent.toolbox.suggesting import suggesting
 from limnos.kernel.messages import Arguments
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
 from limnos.sdk.files import MAX_ENTRIES, Files, shown
@@ -38,7 +39,7 @@ def search_tools(files: Files) -> list[Tool]:
                 pattern={"type": "string", "description": "name with wildcards, for example *.py"},
                 path=folder,
             ),
-            tools.find,
+            suggesting(files, tools.find),
             parallel_safe=True,
             private=True,
             plugin="search",
@@ -52,7 +53,7 @@ def search_tools(files: Files) -> list[Tool]:
                 path=folder,
                 regex={"type": "boolean", "description": "the query is a regular expression"},
             ),
-            tools.search,
+            suggesting(files, tools.search),
             parallel_safe=True,
             private=True,
             plugin="search",
