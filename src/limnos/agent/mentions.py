@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
@@ -25,32 +26,37 @@ def mentioned(text: str, folder: str) -> list[str]:
     names = sorted(islice(_names(folder), LOOKED_AT), key=lambda name: (-len(name), name))
     for name in names:
         plain = name.rstrip("/")
-        part = next((part for part in (plain, os.path.basename(plain)) if _stands_in(part, text)), None)
-        if part is not None and len(found) < MOST:
+        whole = _stands_in(plain, text)
+        if whole or _stands_in(os.path.basename(plain), text):
             found.append(shown(name))
-            if part == plain:  # what is named whole does not name its parts
-                text = text.replace(plain.casefold(), " ")
+        if whole:  # what is named whole does not name its parts
+            text = text.replace(plain.casefold(), " ")
+        if len(found) == MOST:
+            break
     return found
 
 
 def _names(folder: str) -> Iterator[str]:
     """Relative names, the nearest first."""
-    waiting = [("", 0)]
+    waiting = deque([("", 0)])
     while waiting:
-        below, depth = waiting.pop(0)
-        try:
-            with os.scandir(os.path.join(folder, below)) as entries:
-                listed = list(islice(entries, LOOKED_AT))
-        except OSError:
-            continue
-        for entry in listed:
+        below, depth = waiting.popleft()
+        for entry in _listed(os.path.join(folder, below)):
             path = os.path.join(below, entry.name)
             if not entry.is_dir(follow_symlinks=False):
                 yield path
-            elif entry.name not in SKIPPED:
-                yield path + "/"
-                if depth < DEPTH:
-                    waiting.append((path, depth + 1))
+                continue
+            yield path + "/"
+            if depth < DEPTH:
+                waiting.append((path, depth + 1))
+
+
+def _listed(folder: str) -> "list[os.DirEntry[str]]":
+    try:
+        with os.scandir(folder) as entries:
+            return [entry for entry in islice(entries, LOOKED_AT) if entry.name not in SKIPPED]
+    except OSError:
+        return []
 
 
 def _stands_in(name: str, text: str) -> bool:

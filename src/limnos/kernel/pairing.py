@@ -90,12 +90,19 @@ def _goes_on(messages: Sequence[Message], seen: set[str]) -> bool:
         elif waiting or message.role == "tool":
             return False
         elif message.calls:
-            for call in reversed(message.calls):
-                if call.id in seen or not call.id.strip():
-                    return False
-                seen.add(call.id)
-                waiting.append(call.id)
+            waiting = [call.id for call in reversed(message.calls)]
+            if not _are_new(waiting, seen):
+                return False
     return not waiting
+
+
+def _are_new(ids: Sequence[str], seen: set[str]) -> bool:
+    """Whether `ids` say something and are no repetition; they are added to `seen`."""
+    for name in ids:
+        if name in seen or not name.strip():
+            return False
+        seen.add(name)
+    return True
 
 
 def _match(messages: Sequence[Message]) -> list[_Slot]:
