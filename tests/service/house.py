@@ -112,7 +112,7 @@ class House:
     async def open(self, kernel: Kernel, **how: Any) -> "Talk":
         """Open a session in the working folder; what it holds already counts as heard."""
         session = await kernel.open(OpenRequest(cwd=str(self.work), **how))
-        before = read_history(Path(session.path)).events if "session" in how else ()
+        before = await session.history() if "session" in how else ()
         return Talk(session, list(before))
 
     def divergence(self, talk: "Talk") -> Divergence | None:

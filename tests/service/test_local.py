@@ -29,7 +29,7 @@ from limnos.providers.openai_codec import decode_messages
 from limnos.service.client import OpenRequest, Session
 from limnos.store.audit import read_history
 from tests.architecture.source import ROOT
-from tests.service.house import House, Talk, answering, call, run, step
+from tests.service.house import House, Talk, answering, call, of_type, run, step
 from tests.store.disks import full_disk
 
 
@@ -565,3 +565,45 @@ def test_numbers_that_a_later_version_gave_to_events_of_its_own_are_not_given_ag
     numbers = [json.loads(line)["seq"] for line in Path(talk.session.path).read_text().splitlines()]
     assert numbers[:4] == [1, 40, 41, 42]
     assert numbers == sorted(set(numbers))
+
+
+def test_a_session_tells_what_happened_in_it_while_open_and_when_opened_again(tmp_path: Path) -> None:
+    house = House(tmp_path)
+
+    async def story() -> tuple[list[Event], list[Event], list[Event]]:
+        kernel = house.kernel(step("Hello."))
+        talk = await house.open(kernel)
+        before = [*await talk.session.history()]
+        await talk.say("hi")
+        during = [*await talk.session.history()]
+        await talk.session.close()
+        again = await kernel.open(OpenRequest(talk.session.id))
+        after = [*await again.history()]
+        await kernel.close()
+        return before, during, after
+
+    before, during, after = run(story())
+    assert not of_type(before, TurnStarted)
+    assert [event.input for event in of_type(during, TurnStarted)] == ["hi"]
+    assert during[: len(before)] == before
+    assert after == during
+
+
+def test_the_newest_session_of_a_folder_is_found_and_an_empty_one_passed_over(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to(house.work)
+
+    async def story() -> tuple[str, str | None, object]:
+        kernel = house.kernel(step("Hello."))
+        talk = await house.open(kernel)
+        await talk.say("hi")
+        await house.open(kernel)
+        found = kernel.newest_in(str(tmp_path / "link"))
+        nothing = kernel.newest_in(str(tmp_path / "other"))
+        await kernel.close()
+        return talk.session.id, found and found.id, nothing
+
+    begun, found, nothing = run(story())
+    assert found == begun
+    assert nothing is None

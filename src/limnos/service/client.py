@@ -1,6 +1,6 @@
 """The one door to a running kernel, as front ends see it. Imports nothing of the agent."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from limnos.kernel.events import Event
@@ -54,6 +54,10 @@ class Session(Protocol):
     @property
     def interrupted(self) -> bool:
         """Whether the last turn has no end yet and can be continued."""
+        ...
+
+    async def history(self) -> Sequence[Event]:
+        """What happened up to now: the persisted events, in order. Raises StorageError."""
         ...
 
     def events(self, after: int = 0) -> AsyncIterator[Event]:
@@ -123,6 +127,13 @@ class Kernel(Protocol):
 
     def sessions(self, limit: int | None = None) -> list[SessionSummary]:
         """All sessions, newest first."""
+        ...
+
+    def newest_in(self, folder: str) -> SessionSummary | None:
+        """The newest session with a turn that was started in `folder`, among the newest of all.
+
+        None when there is none. Raises StorageError.
+        """
         ...
 
     def path(self, session: str) -> str:

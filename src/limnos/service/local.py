@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, cast
@@ -21,6 +21,8 @@ from limnos.kernel.seams import Answer
 from limnos.kernel.stream import EventStream
 from limnos.service.client import Kernel, OpenRequest, Send, Session, SessionState, SessionSummary
 from limnos.store.audit import AuditLog, read_history
+
+_LOOKED_AT = 20  # sessions: each costs a look at both ends of its file, and a start must stay quick
 
 
 def local_kernel(settings: Settings, environment: Environment) -> Kernel:
@@ -54,6 +56,10 @@ class LocalSession:
     def interrupted(self) -> bool:
         """See `Session`."""
         return self._runner.interrupted
+
+    async def history(self) -> Sequence[Event]:
+        """See `Session`."""
+        return read_history(self._path).events
 
     def events(self, after: int = 0) -> AsyncIterator[Event]:
         """See `Session`."""
@@ -140,6 +146,12 @@ class LocalKernel:
             )
             for row in self._base.files.summaries(limit)
         ]
+
+    def newest_in(self, folder: str) -> SessionSummary | None:
+        """See `Kernel`."""
+        real, started_in = os.path.realpath(folder), self._base.files.started_in
+        begun = (row for row in self.sessions(_LOOKED_AT) if row.state != "empty")
+        return next((row for row in begun if started_in(Path(row.path)) == real), None)
 
     def path(self, session: str) -> str:
         """See `Kernel`."""

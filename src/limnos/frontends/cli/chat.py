@@ -15,7 +15,6 @@ from limnos.frontends.cli.composer import layout
 from limnos.frontends.cli.editor import Editor
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.faults import ENDINGS, STOPPING, faults_to, signals_to
-from limnos.frontends.cli.history import past_events
 from limnos.frontends.cli.keys import Decoder, Key
 from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.screen import Live, Screen
@@ -54,7 +53,7 @@ class Chat:
         """Until the person leaves."""
         loop = asyncio.get_running_loop()
         self._left = loop.create_future()
-        past = past_events(self.desk.session)
+        past = await self.desk.session.history()
         rows = self._history(past)
         self.print(() if self.seen else rows)
         loop.add_reader(self.terminal.descriptor, self._readable)

@@ -3,13 +3,12 @@
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from limnos import lazy
 from limnos.frontends.cli.clipboard import copy
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line, visible
-from limnos.frontends.cli.history import past_events
 from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.spans import Line, Span, line
 from limnos.frontends.cli.times import counted, thousands, when
@@ -23,6 +22,7 @@ from limnos.kernel.events import (
 )
 from limnos.service.client import Kernel, OpenRequest, Send, Session
 
+_E = TypeVar("_E", bound=Event)
 _LISTED = 10
 _RESUMED = "resumed"
 
@@ -125,7 +125,7 @@ class Desk:
         if self.session.interrupted or (self.session.queued() and not self.transcript.working):
             self._halted = False
             self.session.resume()
-        elif self.last_input or any(isinstance(event, TurnStarted) for event in past_events(self.session)):
+        elif self.last_input or await self._past(TurnStarted):
             self.send("continue")
         else:
             return [self.console.look.signed("idle", "nothing to continue")]
@@ -136,7 +136,7 @@ class Desk:
         number = argument.lstrip("#")
         if not number.isdecimal():
             return error_lines("/show needs a number", "/show 15")
-        results = {event.seq: event for event in past_events(self.session) if isinstance(event, CallFinished)}
+        results = {event.seq: event for event in await self._past(CallFinished)}
         found = results.get(int(number))
         if found is not None:
             return [line("  ", row) for row in visible(found.text).split("\n")]
@@ -145,6 +145,10 @@ class Desk:
         newest = list(results)[-_LISTED:]
         known = f"the newest are {', '.join(map(str, newest))}"
         return error_lines(f"event {number} is no result of a call; {known}", f"/show {newest[-1]}")
+
+    async def _past(self, kind: type[_E]) -> list[_E]:
+        """The events of one kind that the session holds."""
+        return [event for event in await self.session.history() if isinstance(event, kind)]
 
     async def drop(self, argument: str) -> list[Line]:
         """take a queued line back"""
