@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
@@ -9,12 +10,13 @@ import pytest
 
 from limnos.agent.adapters.remote import route_of
 from limnos.agent.models import Sources, default_name
+from limnos.agent.provider_table import OF_MONEY, PROVIDER_KEYS
 from limnos.agent.settings import KEYS, Environment, explain, load, read_environment
 from limnos.agent.settings_file import set_value, unset_value
 from limnos.kernel.errors import LimnosError, SettingsError, StorageError
 from limnos.providers.catalogue import DEFAULT
 from limnos.providers.rate import Buckets
-from limnos.providers.routes import ReasoningPolicy
+from limnos.providers.routes import ReasoningPolicy, Route
 from limnos.testing.doubles import FixedClock
 from tests.store.disks import full_disk
 
@@ -225,7 +227,7 @@ def test_setting_and_unsetting_keep_a_persons_comments_and_order(tmp_path: Path)
         ("providers.a.context_tokens", "x"), ("providers.a.context_tokens", "0"),
         ("providers.a.timeout_s", "nan"), ("providers.a.connect_timeout_s", "inf"),
         ("providers.a.price_prompt", "cheap"), ("providers.a.price_cached", "-1"),
-        ("providers.a.reasoning", "sometimes"),
+        ("providers.a.reasoning", "sometimes"), ("providers.a.sees_images", "True"),
     ],
 )  # fmt: skip
 def test_a_value_that_does_not_fit_changes_nothing(tmp_path: Path, name: str, value: str) -> None:
@@ -325,6 +327,18 @@ def test_the_reasoning_policies_are_those_that_a_route_knows(tmp_path: Path) -> 
     environment = place(tmp_path)
     for policy in get_args(ReasoningPolicy):
         assert set_value(environment, "providers.a.reasoning", policy) == policy
+
+
+def test_every_field_of_a_route_can_be_set() -> None:
+    assert {field.name for field in fields(Route)} - {"name"} == set(PROVIDER_KEYS) - OF_MONEY
+
+
+def test_a_provider_that_sees_images_is_told_so_by_a_word(tmp_path: Path) -> None:
+    environment = place(tmp_path)
+
+    assert set_value(environment, "providers.a.sees_images", "true") is True
+    assert set_value(environment, "providers.b.sees_images", "false") is False
+    assert load(environment).providers["a"] == {"sees_images": True}
 
 
 def test_every_key_has_help_and_a_default_that_it_accepts(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from limnos.kernel.errors import SettingsError
 
 PROVIDER_KEYS: Mapping[str, type] = {
     "base_url": str, "api_key": str, "model": str, "context_tokens": int, "timeout_s": float,
-    "connect_timeout_s": float, "reasoning": str, "max_tokens_field": str, "currency": str,
-    "price_prompt": str, "price_cached": str, "price_completion": str, "headers": dict, "extra": dict,
+    "connect_timeout_s": float, "reasoning": str, "reasoning_field": str, "sees_images": bool,
+    "max_tokens_field": str, "currency": str, "price_prompt": str, "price_cached": str,
+    "price_completion": str, "headers": dict, "extra": dict,
 }  # fmt: skip
 PROVIDER_HELP: Mapping[str, str] = {
     "base_url": "address of the server",
@@ -20,6 +21,8 @@ PROVIDER_HELP: Mapping[str, str] = {
     "timeout_s": "seconds an answer may take",
     "connect_timeout_s": "seconds a connection may take",
     "reasoning": "keep, pad or drop",
+    "reasoning_field": "the field of a message that its reasoning stands in",
+    "sees_images": "true: images are sent as images",
     "max_tokens_field": "what the server calls the limit of a reply",
     "currency": "currency of the prices",
     "price_prompt": "price of a million prompt tokens",
@@ -39,6 +42,7 @@ _EXAMPLES = {
     "timeout_s": "240",
     "connect_timeout_s": "10",
     "reasoning": "keep",
+    "sees_images": "true",
     **dict.fromkeys(_PRICES, "1.50"),
 }
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import MutableMapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from limnos import lazy
 from limnos.agent.models import check_name
@@ -22,6 +22,7 @@ from limnos.kernel.errors import SettingsError
 from limnos.store.whole import storage_error, write_whole
 
 _PROVIDER = re.compile("[A-Za-z0-9_-]+")  # PROVIDER/MODEL is read by its first slash
+_TRUTH = {"true": True, "false": False}
 
 
 def set_value(environment: Environment, name: str, text: str) -> Value:
@@ -96,14 +97,22 @@ def _provider_value(name: str, text: str) -> Value:
             f"{name} would hold a key in plain text",
             f"limnos secrets set {parts[1]}, then: {name} secret:{parts[1]}",
         )
-    try:
-        value: Value = PROVIDER_KEYS[parts[2]](text)
-    except ValueError:
-        raise SettingsError(f"{name} is {text!r}, not a number", f"limnos config set {name} NUMBER") from None
+    value = _parsed(name, PROVIDER_KEYS[parts[2]], text)
     check_field(parts[1], parts[2], value)
     if parts[2] == "base_url":
         _check_address(name, text)
     return value
+
+
+def _parsed(name: str, kind: type, text: str) -> Value:
+    if kind is bool:
+        if text not in _TRUTH:
+            raise SettingsError(f"{name} is {text!r}, not true or false", f"limnos config set {name} true")
+        return _TRUTH[text]
+    try:
+        return cast("Value", kind(text))
+    except ValueError:
+        raise SettingsError(f"{name} is {text!r}, not a number", f"limnos config set {name} NUMBER") from None
 
 
 def _check_address(name: str, text: str) -> None:
