@@ -14,6 +14,7 @@ from limnos.kernel.events import (
     ApprovalAsked,
     CallFinished,
     Event,
+    InputInjected,
     PlanUpdated,
     SessionChanged,
     SessionStarted,
@@ -25,8 +26,9 @@ from limnos.kernel.events import (
 )
 from limnos.kernel.messages import text_of
 from limnos.kernel.pairing import check_pairing
+from limnos.kernel.seams import Answer
 from limnos.providers.openai_codec import decode_messages
-from limnos.service.client import OpenRequest, Session
+from limnos.service.client import OpenRequest, Send, Session
 from limnos.store.audit import read_history
 from tests.architecture.source import ROOT
 from tests.service.house import House, Talk, answering, call, of_type, run, step
@@ -607,3 +609,54 @@ def test_the_newest_session_of_a_folder_is_found_and_an_empty_one_passed_over(tm
     begun, found, nothing = run(story())
     assert found == begun
     assert nothing is None
+
+
+def test_an_injected_input_waits_in_sight_until_the_running_turn_takes_it_in(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    seen: list[tuple[str, list[str]]] = []
+
+    async def story() -> None:
+        kernel = house.kernel(step("", call("run_command", command="true")), step("heard"))
+        talk = await house.open(kernel)
+
+        def look(session: Session, event: Event) -> None:
+            if isinstance(event, ApprovalAsked):
+                session.inject(Send("use staging", "x"))
+                session.inject(Send("use staging", "x"))
+            seen.append((event.type, [message.text for message in session.injected()]))
+            if isinstance(event, ApprovalAsked):
+                session.answer(event.approval, Answer("no", source="test"))
+
+        await talk.say("go", look)
+        await kernel.close()
+
+    run(story())
+    waiting = dict(seen)
+    assert waiting[ApprovalAsked.type] == ["use staging"]
+    assert waiting[InputInjected.type] == []
+    assert waiting[TurnFinished.type] == []
+
+
+def test_an_input_injected_too_late_waits_in_the_queue_and_can_be_dropped(tmp_path: Path) -> None:
+    house = House(tmp_path)
+
+    async def story() -> tuple[list[str], list[str], list[str]]:
+        kernel = house.kernel(step("", call("run_command", command="true")))
+        talk = await house.open(kernel)
+
+        def inject_and_stop(session: Session, event: Event) -> None:
+            if isinstance(event, ApprovalAsked):
+                session.inject(Send("late", "x"))
+                session.stop()
+
+        await talk.say("go", inject_and_stop)
+        queued = [message.text for message in talk.session.queued()]
+        talk.session.drop(0)
+        left = [*talk.session.queued(), *talk.session.injected()]
+        await kernel.close()
+        return queued, [message.text for message in left], [event.type for event in talk.heard]
+
+    queued, left, heard = run(story())
+    assert queued == ["late"]
+    assert left == []
+    assert InputInjected.type not in heard

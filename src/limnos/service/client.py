@@ -88,7 +88,11 @@ class Session(Protocol):
         ...
 
     def queued(self) -> list[Send]:
-        """Inputs that wait."""
+        """Inputs that wait for a turn of their own."""
+        ...
+
+    def injected(self) -> list[Send]:
+        """Inputs that wait for the running turn's next step."""
         ...
 
     def drop(self, position: int) -> Send | None:

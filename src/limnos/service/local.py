@@ -36,6 +36,7 @@ class LocalSession:
     def __init__(self, runner: Runner, path: Path) -> None:
         self._runner = runner
         self._path = path
+        self._injected: dict[str, Send] = {}
 
     @property
     def id(self) -> str:
@@ -72,6 +73,7 @@ class LocalSession:
     def inject(self, message: Send) -> None:
         """See `Session`."""
         self._runner.inject(_input(message))
+        self._injected[message.client_id] = message
 
     def resume(self, source: str = "cli") -> None:
         """See `Session`."""
@@ -89,10 +91,21 @@ class LocalSession:
         """See `Session`."""
         return [_send(given) for given in self._runner.waiting]
 
+    def injected(self) -> list[Send]:
+        """See `Session`."""
+        begun = self._runner.stream.conversation.client_ids
+        moved = {given.client_id for given in self._runner.waiting}  # it came too late for its turn
+        for client_id in self._injected.keys() & (begun | moved):
+            del self._injected[client_id]
+        return [*self._injected.values()]
+
     def drop(self, position: int) -> Send | None:
         """See `Session`."""
         given = self._runner.drop(position)
-        return _send(given) if given else None
+        if given is None:
+            return None
+        self._injected.pop(given.client_id, None)
+        return _send(given)
 
     @property
     def closed(self) -> bool:

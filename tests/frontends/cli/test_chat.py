@@ -94,6 +94,8 @@ def test_alt_enter_injects_into_the_running_turn(tmp_path: Path) -> None:
     chat.send("first\r")
     chat.wait_for("one")
     chat.send("use staging\x1b\r")
+    assert "taken in at the next step" in chat.wait_for("four")
+    chat.wait_for("› 1 line queued; answer with n, y")
     chat.wait_for("? n no   y once")
     chat.let_question_be_read()
     chat.send("\x1bn")

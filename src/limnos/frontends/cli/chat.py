@@ -322,16 +322,19 @@ class Chat:
         look = self.desk.console.look
         if not self.desk.transcript.working:
             return []
-        waiting = self.desk.session.queued()
+        queued = [
+            (f"queued {place}  {one_line(sent.text)}", f"Up edits, /drop {place}")
+            for place, sent in enumerate(self.desk.session.queued(), 1)
+        ]
+        injected = [
+            (f"now: {one_line(sent.text)}", "taken in at the next step")
+            for sent in self.desk.session.injected()
+        ]
+        waiting = [*injected, *queued]
         if self.row:
             return [self.row.queued_row(look, len(waiting))] if waiting else []
         shown = waiting if len(waiting) <= _SHOWN_QUEUE else waiting[: _SHOWN_QUEUE - 1]
-        rows = [
-            look.right(
-                look.cut(look.signed("you", f"queued {n}  {one_line(sent.text)}")), f"Up edits, /drop {n}"
-            )
-            for n, sent in enumerate(shown, 1)
-        ]
+        rows = [look.right(look.cut(look.signed("you", text)), word) for text, word in shown]
         if len(shown) < len(waiting):
             rows.append(look.signed("you", f"queued  {len(waiting) - len(shown)} more"))
         return rows
