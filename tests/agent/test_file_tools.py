@@ -142,6 +142,38 @@ def test_a_search_in_vain_tells_which_files_were_looked_at(box: Toolbox) -> None
     assert "more (read_file shows one)" in said
 
 
+def test_a_search_in_vain_shows_the_lines_that_hold_its_rarest_parts(box: Toolbox) -> None:
+    (box.root / "calendar.txt").write_text("".join(f"meeting {n}\n" for n in range(20)) + "Dentist, 14:00\n")
+    (box.root / "日程.txt").write_text("周三 会议\n周五 牙医 14:00\n")
+
+    english = box.text("search_text", query="the dentist meetings").splitlines()
+    chinese = box.text("search_text", query="牙医预约")
+
+    assert english[0] == "No line holds 'the dentist meetings': nothing was found."
+    assert english[1:3] == ["Lines that hold a part of it:", "calendar.txt:21: Dentist, 14:00"]
+    assert len(english) == 10
+    assert chinese.endswith("part of it:\n日程.txt:2: 周五 牙医 14:00")
+
+
+def test_no_parts_are_looked_for_where_the_query_is_one_word_or_a_pattern(box: Toolbox) -> None:
+    (box.root / "a.txt").write_text("the cat\n")
+
+    for query, regex in (
+        ("catx", False),
+        ("the", False),
+        ("cat dog", True),
+        ("what was that", False),
+        ("?", False),
+    ):
+        assert "part of it" not in box.text("search_text", query=query + "!", regex=regex)
+
+
+def test_a_plural_finds_its_singular(box: Toolbox) -> None:
+    (box.root / "a.txt").write_text("invoice 7\n")
+
+    assert "a.txt:1: invoice 7" in box.text("search_text", query="Invoices")
+
+
 def test_a_short_file_searched_in_vain_is_shown_whole(box: Toolbox) -> None:
     (box.root / "trip.txt").write_text("back: 18:40\n")
     (box.root / "long.txt").write_text("x" * 2001)

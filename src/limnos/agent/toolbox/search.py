@@ -3,12 +3,13 @@
 import asyncio
 import fnmatch
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from limnos import lazy
+from limnos.agent.toolbox.parts import PartSearch, parts_of
 from limnos.agent.toolbox.suggesting import suggesting
 from limnos.kernel.messages import Arguments
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
@@ -20,6 +21,7 @@ MAX_FOUND = 200
 MAX_LINE = 300
 MAX_NAMED = 5
 MAX_SEEN = 12
+MAX_PARTLY = 8
 SHORT_FILE = 2_000  # characters
 MAX_FILE = 5_000_000
 SECONDS = 20.0
@@ -138,15 +140,34 @@ class _SearchTools:
         if not found.lines:
             said = [
                 f"No line holds {query!r}: nothing was found{end}.",
-                *(found.named_so() or found.seen_names()),
+                *await self._instead(found, arguments),
             ]
-            if whole := await asyncio.to_thread(self._instead, arguments.get("path") or "."):
-                said.append(f"The whole file, since it is short:\n{whole}")
             return Output("\n".join(said), f'"{query}", 0 found', origin="file")
         said = f"{counted(len(found.lines), 'line')} in {counted(found.files, 'file')}{end}"
         return Output("\n".join([*found.lines, said, *found.named_so()]), f'"{query}", {said}', origin="file")
 
-    def _instead(self, path: str) -> str:
+    async def _instead(self, found: _Found, arguments: Arguments) -> list[str]:
+        """What may have been meant by a search in vain: names, lines with parts of it, a short file whole."""
+        path = arguments.get("path") or "."
+        if whole := await asyncio.to_thread(self._short_file, path):
+            return [f"The whole file, since it is short:\n{whole}"]
+        parts = [] if arguments.get("regex", False) else parts_of(arguments["query"])
+        lines = await asyncio.to_thread(self._partly, parts, path) if parts else []
+        held = ["Lines that hold a part of it:", *lines] if lines else []
+        return [*found.named_so(), *held] or found.seen_names()
+
+    def _partly(self, parts: list[str], path: str) -> list[str]:
+        search = PartSearch(parts)
+        deadline = time.monotonic() + SECONDS
+        for name, size in self._files.walk(path):
+            text = self._text(name) if size <= MAX_FILE else None
+            for line in _matching(name, text or "", search.holds):
+                search.add(line)
+            if search.full or time.monotonic() > deadline:
+                break
+        return search.best(MAX_PARTLY)
+
+    def _short_file(self, path: str) -> str:
         """The text of one short file that was searched in vain: its reader would be the next call."""
         try:
             text = decoded(self._files.read(path))
@@ -164,7 +185,7 @@ class _SearchTools:
             if text is None:
                 found.skipped += 1
                 continue
-            lines = list(islice(_matching(name, text, matcher), MAX_FOUND - len(found.lines)))
+            lines = list(islice(_matching(name, text, matcher.search), MAX_FOUND - len(found.lines)))
             found.lines += lines
             found.files += bool(lines)
             if len(found.lines) >= MAX_FOUND or time.monotonic() > deadline:
@@ -180,9 +201,9 @@ class _SearchTools:
         return decoded(data)
 
 
-def _matching(name: str, text: str, matcher: Any) -> Iterator[str]:
+def _matching(name: str, text: str, holds: Callable[[str], object]) -> Iterator[str]:
     for number, line in enumerate(lines_of(text), 1):
-        if matcher.search(line.rstrip("\r\n")):
+        if holds(line.rstrip("\r\n")):
             yield f"{shown(name)}:{number}: {line.strip()[:MAX_LINE]}"
 
 

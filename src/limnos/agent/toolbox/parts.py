@@ -1,0 +1,73 @@
+"""Lines that hold parts of a text that no line holds whole: people rarely ask in the words of the file."""
+
+import re
+from collections import Counter
+from typing import Any, NamedTuple
+
+from limnos import lazy
+
+MOST_KEPT = 5_000
+SHORTEST = 3
+
+_WORD = re.compile(r"[^\W_]+")
+_EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_COMMON = frozenset({
+    "and", "are", "but", "can", "did", "does", "for", "from", "had", "has", "have", "her", "his", "how",
+    "its", "not", "our", "she", "that", "the", "their", "them", "they", "this", "was", "were", "what",
+    "when", "where", "which", "who", "why", "will", "with", "you", "your",
+})  # fmt: skip
+
+
+class Held(NamedTuple):
+    """A line with its place, and which of the parts stand in it."""
+
+    line: str
+    parts: frozenset[str]
+
+
+def parts_of(query: str) -> list[str]:
+    """What a line may hold of `query`: its words without a plural's s, and pairs of East Asian characters.
+
+    Nothing when that would be `query` itself; common English words and very short ones are no parts.
+    """
+    low = query.casefold()
+    found: list[str] = []
+    for run in _EAST_ASIAN.findall(low):
+        found += [run[place : place + 2] for place in range(len(run) - 1)]
+    for word in _WORD.findall(_EAST_ASIAN.sub(" ", low)):
+        if len(word) >= SHORTEST and word not in _COMMON:
+            found.append(word[:-1] if word.endswith("s") and len(word) > SHORTEST else word)
+    return [] if found == [low] else list(dict.fromkeys(found))
+
+
+class PartSearch:
+    """Collects lines with parts of a query. A part that few lines hold says more than a frequent one."""
+
+    def __init__(self, parts: list[str]) -> None:
+        self._parts = parts
+        self._held: list[Held] = []
+        re2: Any = lazy.re2
+        options = re2.Options()
+        options.case_sensitive = False
+        self._any = re2.compile("|".join(map(re2.escape, parts)), options)
+
+    @property
+    def full(self) -> bool:
+        """Whether no more lines are kept."""
+        return len(self._held) >= MOST_KEPT
+
+    def holds(self, line: str) -> bool:
+        """Whether `line` has one of the parts."""
+        return self._any.search(line) is not None
+
+    def add(self, line: str) -> None:
+        """Keep `line`; what stands before it, the name of its file, counts too."""
+        low = line.casefold()
+        if not self.full:
+            self._held.append(Held(line, frozenset(part for part in self._parts if part in low)))
+
+    def best(self, most: int) -> list[str]:
+        """Up to `most` lines, those with the most telling parts first, the earlier of two like ones first."""
+        counts = Counter(part for held in self._held for part in held.parts)
+        ranked = sorted(self._held, key=lambda held: -sum(1 / counts[part] for part in held.parts))
+        return [held.line for held in ranked[:most]]
