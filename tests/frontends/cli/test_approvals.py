@@ -244,3 +244,31 @@ def test_one_line_records_each_answer() -> None:
 def test_v_prints_a_command_once() -> None:
     asked = PUSH.changed(arguments={"command": "make test"}, preview="make test")
     assert text(whole_lines(look(), asked)) == ["  make test"]
+
+
+@pytest.mark.parametrize("typed", ["\x1by", "\x1b", "\x1b[A", "y\x1b[D"])
+def test_a_key_that_came_as_text_is_neither_an_answer_nor_a_message(typed: str) -> None:
+    row = _row()
+    said = "? only letters answer here, no Alt or arrow keys; answer with n, y, a, e, v"
+    heard = row.hear(look(), typed, 101.0)
+    assert heard is not None
+    assert heard.slip
+    assert heard.answer is None
+    assert text(heard.rows) == [said]
+
+
+def test_an_alt_key_that_comes_before_the_question_could_be_read_says_so_and_answers_nothing() -> None:
+    row = _row()
+    early = row.press(look(), "once", 100.2)
+    assert early.answer is None
+    assert text(early.rows) == ["? that came before the question could be read; press it again"]
+    assert row.press(look(), "once", 101.0) == Heard(Answer("once", source="tty"))
+
+
+def test_alt_y_never_runs_the_command_that_is_being_edited_and_alt_n_still_denies() -> None:
+    row = _row()
+    row.hear(look(), "e", 101.0)
+    held = row.press(look(), "once", 102.0)
+    assert held.answer is None
+    assert text(held.rows) == ["? not while you edit; Enter runs your version, Ctrl-U goes back"]
+    assert row.press(look(), "no", 102.0) == Heard(Answer("no", source="tty"))

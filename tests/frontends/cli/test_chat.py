@@ -278,6 +278,7 @@ def test_alt_keys_wait_until_the_question_could_be_read(tmp_path: Path) -> None:
     chat.send("go\r")
     chat.wait_for("? n no   y once")
     chat.send("\x1by")
+    chat.wait_for("? that came before the question could be read; press it again")
     chat.let_question_be_read()
     assert not (tmp_path / "work" / "made.txt").exists()
     chat.send("\x1by")

@@ -20,6 +20,8 @@ from limnos.kernel.seams import Answer
 
 READABLE_SECONDS = 0.5  # ux.md rule 2: an answer counts once the question was visible for so long
 _NEW_VERSION = "type the new version; n is no, an empty line goes back"
+_TOO_EARLY = "that came before the question could be read"
+_ESCAPE = "\x1b"  # how Alt and the arrows begin where the terminal hands over whole lines
 _DIFF_ROWS = 24
 _LABEL = 8
 Verdict: TypeAlias = Literal["no", "once", "always", "edit", "show"]
@@ -111,9 +113,9 @@ def answered_line(look: Look, answered: ApprovalAnswered) -> Line:
 
 
 class Heard(NamedTuple):
-    """What a line meant to an open question: an answer to send, lines to print, text to edit.
+    """What a line or a key meant to an open question: an answer to send, lines to print, text to edit.
 
-    `slip`: it was a letter that the question does not offer.
+    `slip`: it was meant as an answer and is none that the question offers.
     """
 
     answer: Answer | None = None
@@ -161,7 +163,7 @@ class AnswerRow:
         choice = self.choice(text, begun)
         if choice is None:
             slip = self._is_slip(text, begun)
-            return Heard(rows=[self._refusal(look, text)], slip=True) if slip else None
+            return Heard(rows=[self.refusal(look, text, begun)], slip=True) if slip else None
         if self.choosing:
             self.choosing = False
             return Heard(Answer("always", source="tty") if choice.verdict == "always" else None)
@@ -176,6 +178,15 @@ class AnswerRow:
                 return Heard(rows=whole_lines(look, self.asked))
             case _:
                 return Heard(Answer(choice.verdict, reason=choice.reason, source="tty"))
+
+    def press(self, look: Look, verdict: Literal["no", "once"], now: float) -> Heard:
+        """Take an Alt key: an answer whatever stands in the composer, but never a yes to what is being edited."""
+        if not self.readable(now):
+            return Heard(rows=[look.signed("ask", f"{_TOO_EARLY}; press it again")], slip=True)
+        if self.editing and verdict == "once":
+            text = "not while you edit; Enter runs your version, Ctrl-U goes back"
+            return Heard(rows=[look.signed("ask", text)], slip=True)
+        return Heard(Answer(verdict, source="tty"))
 
     def _hear_edited(self, look: Look, text: str) -> Heard:
         if not text.strip():
@@ -198,7 +209,7 @@ class AnswerRow:
             return self._choices(look)
         choice = self.choice(text, begun)
         if choice is None and self._is_slip(text, begun):
-            return self._refusal(look, text)
+            return self.refusal(look, text, begun)
         if choice is None:
             long = "Enter queues your line   Alt-N no   Alt-Y once   Ctrl-U first to answer"
             return _asking("Alt-N no  Alt-Y once  Ctrl-U first" if look.narrow else long)
@@ -215,13 +226,20 @@ class AnswerRow:
         return "n, y, a, e, v" if self.asked.rule is not None else "n, y, e, v"
 
     def _is_slip(self, text: str, begun: float) -> bool:
-        """Whether a line is an answer's letter that this question does not offer: no message either."""
-        return self.readable(begun) and text.strip() in _LETTERS
+        """Whether a line is no message either: a letter that is not offered, or a key that came as text."""
+        return _ESCAPE in text or (self.readable(begun) and text.strip() in _LETTERS)
 
-    def _refusal(self, look: Look, text: str) -> Line:
-        return look.cut(
-            look.signed("ask", f"{text.strip()} is not offered here; answer with {self._offered}")
-        )
+    def refusal(self, look: Look, text: str, begun: float) -> Line:
+        """Why a line is no answer to the question, and what is one."""
+        if not self.readable(begun):
+            why = _TOO_EARLY
+        elif _ESCAPE in text:
+            why = "only letters answer here, no Alt or arrow keys"
+        elif text.strip() in _LETTERS:
+            why = f"{text.strip()} is not offered here"
+        else:
+            why = "that is no answer"
+        return look.cut(look.signed("ask", f"{why}; answer with {self._offered}"))
 
     def _edit_title(self, text: str) -> str:
         if not text:

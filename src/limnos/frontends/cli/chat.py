@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.composer import layout
@@ -23,7 +23,6 @@ from limnos.frontends.cli.spans import Line, Span, line
 from limnos.frontends.cli.tty import RawTerminal
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.events import EXIT_CODES, Event, TurnStarted
-from limnos.kernel.seams import Answer
 
 _STREAM_SECONDS = 1 / 30
 _SPINNER_SECONDS = 0.1
@@ -168,9 +167,13 @@ class Chat:
         """Alt-Y: once, whatever stands in the composer."""
         self._answer_now("once")
 
-    def _answer_now(self, verdict: str) -> None:
-        if self.row and self.row.readable(time.monotonic()):
-            self.desk.session.answer(self.row.asked.approval, Answer(verdict, source="tty"))
+    def _answer_now(self, verdict: Literal["no", "once"]) -> None:
+        if self.row is None:
+            return
+        heard = self.row.press(self.desk.console.look, verdict, time.monotonic())
+        self.print(heard.rows)
+        if heard.answer is not None:
+            self.desk.session.answer(self.row.asked.approval, heard.answer)
 
     def up(self) -> None:
         """Up on an empty line edits the last queued message."""

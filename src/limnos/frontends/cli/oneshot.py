@@ -205,8 +205,12 @@ class OneShot:
 
     def _heard(self, text: str) -> None:
         row, now = self._row, time.monotonic()
-        heard = row.hear(self.console.look, text, now) if row and row.readable(now) else None
-        if row is None or heard is None:
+        if row is None:
+            return
+        heard = row.hear(self.console.look, text, now) if row.readable(now) else None
+        if heard is None:
+            if text.strip():
+                self.console.say_line(row.refusal(self.console.look, text, now))
             self._prompt()
             return
         for shown in (*heard.rows, *heard.now()):
