@@ -45,9 +45,11 @@ def test_accessible_mode_announces_itself_and_moves_no_cursor(tmp_path: Path) ->
     chat.send("1\n")
     chat.wait_for("limnos: you answered no.")
     chat.wait_for("limnos: I did not push.\r\n  Really.")
+    chat.wait_for("limnos: every call of the last step was denied. Next: say what should be done instead.")
     chat.send("/quit\n")
     assert chat.end() == 0
     assert not re.search(r"\x1b\[[0-9;]*[A-HJKf]", chat.output)
+    assert "fix:" not in chat.output
 
 
 def test_a_dumb_terminal_gets_whole_lines(tmp_path: Path) -> None:
@@ -59,6 +61,9 @@ def test_a_dumb_terminal_gets_whole_lines(tmp_path: Path) -> None:
     chat.send("x\n")
     chat.wait_for("› 1 line queued; answer with n, y")
     chat.send("/drop 1\n")
+    chat.wait_for("? n no   y once")
+    chat.send("\x1by\n")
+    chat.wait_for("? only letters answer here")
     chat.wait_for("? n no   y once")
     chat.send("y\n")
     chat.wait_for("✓ allowed by you, once")

@@ -85,3 +85,34 @@ def test_a_no_to_the_only_question_is_no_error_and_its_exit_code_says_so(tmp_pat
     run.wait_for("kept  next: limnos open")
     assert run.end() == 4
     assert "error:" not in run.output
+    assert "fix:" not in run.output
+
+
+def test_what_is_no_answer_is_said_to_be_none_and_runs_nothing(tmp_path: Path) -> None:
+    run = _start(tmp_path, WRITE, {"text": "I did not."})
+    run.wait_for("? n no   y once")
+    run.let_question_be_read()
+    run.send("\x1by\n")
+    run.wait_for("? only letters answer here, no Alt or arrow keys; answer with n, y, e, v")
+    run.wait_for("? n no   y once")
+    run.send("what is it\n")
+    run.wait_for("? that is no answer; answer with n, y, e, v")
+    run.wait_for("? n no   y once")
+    assert not (tmp_path / "work" / "made.txt").exists()
+    run.send("n\n")
+    run.wait_for("- denied by you")
+    assert run.end() == 4
+
+
+def test_a_no_with_json_ends_in_its_event_and_without_an_error(tmp_path: Path) -> None:
+    run = Tty.start(
+        tmp_path, "run", "x", "--json", LIMNOS_MODEL=script(tmp_path, WRITE, {"text": "I did not."})
+    )
+    run.wait_for("? n no   y once")
+    run.let_question_be_read()
+    run.send("n\n")
+    run.wait_for('"type":"turn_finished","reason":"denied","exit":4')
+    run.wait_for("- nothing more was done; session ")
+    assert run.end() == 4
+    assert "error:" not in run.output
+    assert "fix:" not in run.output

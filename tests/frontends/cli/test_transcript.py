@@ -234,3 +234,8 @@ def test_the_meter_warns_from_eighty_percent_on() -> None:
     assert ", 11 %, reserve 256  next" in text([transcript.meter.row(look())])[0]
     transcript.apply(ContextChanged(reason="assembled", used=11_000, budget=12_083, reserve=1024))
     assert text([transcript.meter.row(look())])[0].startswith("? ask")
+
+
+def test_a_question_that_nobody_answered_is_not_spoken_of_as_an_answer() -> None:
+    answered = ApprovalAnswered(approval="k", call="c1", answer="expired", principal="", source="")
+    assert Speaker().lines(answered) == ["limnos: denied, no answer in time."]

@@ -16,6 +16,7 @@ from limnos.kernel.events import (
     ReplyFinished,
     StepFinished,
     TurnFinished,
+    TurnResumed,
     TurnStarted,
     Warned,
 )
@@ -31,20 +32,20 @@ class Speaker:
     """Turns events into lines to be read aloud."""
 
     _calls: dict[str, CallProposed] = field(default_factory=dict[str, CallProposed])
+    _refused: set[str] = field(default_factory=set[str])
 
     def lines(self, event: Event) -> list[str]:
         """What to say about an event; often nothing."""
         match event:
-            case TurnStarted():
+            case TurnStarted() | TurnResumed():
+                self._refused.clear()
                 return ["limnos: working."]
             case CallProposed() | CallStarted() | CallFinished():
                 return self._call(event)
             case ApprovalAsked():
                 return self._question(event)
-            case ApprovalAnswered(answer="cancelled"):
-                return ["limnos: not answered, and not run."]
             case ApprovalAnswered():
-                return [f"limnos: you answered {event.answer}."]
+                return [self._answered(event)]
             case ReplyFinished() if event.text:
                 return _indented("limnos: ", event.text)
             case StepFinished() if event.text and not event.calls:
@@ -64,6 +65,8 @@ class Speaker:
         if isinstance(event, CallStarted):
             if proposed is not None:
                 self._calls[event.call] = ran(proposed, event.arguments)
+            return []
+        if event.outcome == "denied" and event.call in self._refused:  # the answer has said so
             return []
         about = subject(proposed.arguments) if proposed else ""
         detail = str((event.error or {}).get("detail", ""))
@@ -85,9 +88,23 @@ class Speaker:
             rows.extend(_indented("  change: ", command_text(event.preview), safe=True))
         return [*rows, _MENU.format(always=" 3 always." if event.rule else "")]
 
+    def _answered(self, event: ApprovalAnswered) -> str:
+        match event.answer:
+            case "cancelled":
+                return "limnos: not answered, and not run."
+            case "expired":
+                return "limnos: denied, no answer in time."
+            case "no":
+                self._refused.add(event.call)
+                return "limnos: you answered no."
+            case _:
+                return f"limnos: you answered {event.answer}."
+
     def _end(self, event: TurnFinished) -> list[str]:
         if event.reason == "done":
             return [f"limnos: done in {duration(event.ms)}."]
+        if event.reason == "denied" and self._refused:  # the person's own no is no fault
+            return [f"limnos: {one_line(event.message)}. Next: {one_line(event.fix)}."]
         rows = [f"limnos: {event.reason}. {one_line(event.message)}".rstrip()]
         return [*rows, f"fix: {one_line(event.fix)}"] if event.fix else rows
 
