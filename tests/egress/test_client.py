@@ -1,7 +1,6 @@
 import asyncio
 import socket
 import ssl
-import subprocess
 from base64 import b64encode
 from contextlib import suppress
 from typing import Any
@@ -21,6 +20,7 @@ from limnos.egress.errors import (
     UntrustedError,
 )
 from limnos.testing.model_server import Answer, ModelServer, Recorded
+from tests.egress.certificates import self_signed
 
 QUICK = Timeouts(connect_s=2, read_s=0.05, write_s=2, pool_s=2)
 SECRET = "made-up-password"
@@ -154,15 +154,7 @@ def test_a_server_without_tls_is_not_spoken_to_in_plain() -> None:
 @pytest.fixture(scope="module")
 def own_certificate(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
     """A server's context with a certificate that it signed itself."""
-    key, certificate = (tmp_path_factory.mktemp("tls") / name for name in ("key.pem", "certificate.pem"))
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-subj", "/CN=other.test", "-days", "1", "-keyout", str(key), "-out", str(certificate)],
-        check=True, capture_output=True, timeout=20,
-    )  # fmt: skip
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, key)
-    return context
+    return self_signed(tmp_path_factory.mktemp("tls"), "127.0.0.1").server
 
 
 def test_a_certificate_that_nobody_trusted_signed_is_refused_and_the_error_says_why(

@@ -18,6 +18,7 @@ from limnos.egress.connecting import connect_error
 from limnos.egress.errors import BrokenError, BusyError, EgressError, TimedOutError, TooLargeError
 from limnos.egress.headers import encoded
 from limnos.egress.network import Network
+from limnos.egress.stream import Stream
 
 if TYPE_CHECKING:
     import httpcore2
@@ -48,6 +49,8 @@ class Response:
         self._where = where
         self._read_s = read_s
         self._body = response.aiter_stream()
+        self._stream = cast("Stream", response.extensions["network_stream"])  # pyright: ignore[reportUnknownMemberType]
+        self._begin, self._size = self._stream.handed, 0
         self.status = response.status
         self.headers = _headers_of(response)
 
@@ -72,7 +75,14 @@ class Response:
     async def _piece(self) -> bytes | None:
         """The next piece; None at the end. The library's limit is for each read: drips would pass it."""
         async with asyncio.timeout(self._read_s):
-            return await anext(self._body, None)
+            piece = await anext(self._body, None)
+        self._size += len(piece or b"")
+        return piece
+
+    def settle(self) -> None:
+        """Spoil the connection when a body that is not in chunks took less than the parser was given."""
+        if "transfer-encoding" not in self.headers and self._stream.handed - self._begin > self._size:
+            self._stream.spoil()
 
     async def read(self, limit: int = BODY_BYTES) -> bytes:
         """The whole body. Raises as `chunks` does."""
@@ -153,9 +163,11 @@ class Client:
             async with asyncio.timeout(limits.connect_s + limits.read_s):
                 # the library's own limit is for each read: a head that drips would pass it for ever
                 raw = await self._pool(parts.scheme).handle_async_request(request)
+        response = Response(raw, where, limits.read_s)
         try:
-            yield Response(raw, where, limits.read_s)
+            yield response
         finally:
+            response.settle()
             with suppress(EgressError), _translated(where):
                 await raw.aclose()
 

@@ -7,31 +7,19 @@ would hold it for half a minute after a stop.
 import asyncio
 import socket
 import threading
-from collections.abc import Iterable
 from contextlib import suppress
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, cast
 
 from limnos import lazy
-
-if TYPE_CHECKING:
-    import httpcore2
+from limnos.egress.stream import Stream, connect
 
 
 class Network:
     """A network backend of httpcore2, by shape: its class would have to be imported at the start."""
 
-    def __init__(self) -> None:
-        self._plain = cast("httpcore2.AsyncNetworkBackend", lazy.httpcore2.AnyIOBackend())
-
     async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> "httpcore2.AsyncNetworkStream":
+        self, host: str, port: int, timeout: float | None = None, **_never_set: None
+    ) -> Stream:
         """Connect to the first address of `host` that answers; each has its share of the time left."""
         clock = asyncio.get_running_loop().time
         end = clock() + timeout if timeout is not None else None
@@ -39,7 +27,7 @@ class Network:
         while True:
             share = (end - clock()) / len(found) if end is not None else None
             try:
-                return await self._plain.connect_tcp(found.pop(0), port, share, local_address, socket_options)
+                return await connect(found.pop(0), port, share)
             except (lazy.httpcore2.ConnectError, lazy.httpcore2.ConnectTimeout):
                 if not found:
                     raise
