@@ -291,7 +291,7 @@ def test_a_signal_closes_the_turn_and_keeps_the_session(tmp_path: Path, number: 
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["secrets", "set", "x", "--key-file", "/nope"], "/nope cannot be read: No such file or directory"),
+        (["secrets", "set", "x", "--key-file", "/nope"], "there is no file that --key-file names"),
         (["secrets", "set", "x", "--key-file", "latin"], "latin is no text in UTF-8"),
         (
             ["secrets", "set", "x", "--key-file", "/dev/zero"],

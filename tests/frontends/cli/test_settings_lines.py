@@ -100,13 +100,51 @@ def test_a_slip_in_the_settings_file_is_unset_as_its_error_says(tmp_path: Path) 
     assert done.stderr == "✓ stepz is unset  next: limnos config list\n"
 
 
-@pytest.mark.parametrize("word", ["sk-abc-0123456789", "--sk-abc-0123456789", "-sk-abc-0123456789"])
-def test_a_key_that_was_typed_as_an_argument_is_not_repeated(tmp_path: Path, word: str) -> None:
-    done = limnos(tmp_path, "secrets", "set", "own", word)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: limnos secrets set takes one name; a value is never an argument\n")
-    assert "sk-abc" not in done.stderr
-    assert "limnos help secrets set" in done.stderr
+@pytest.mark.parametrize("word", ["hunter", "--sk-abc-0123456789"])
+@pytest.mark.parametrize(
+    "before",
+    ["", "set own", "set own x", "list", "remove own", "remove", "set own --key-file", "set own --flag"],
+)
+def test_what_is_typed_behind_secrets_by_mistake_is_never_repeated(
+    tmp_path: Path, before: str, word: str
+) -> None:
+    done = limnos(tmp_path, "secrets", *before.split(), word)
+    assert word.strip("-") not in done.stdout + done.stderr
+    assert done.stderr.count("\n") <= 2
+    assert "limnos" in done.stderr or "--key-file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "secrets set KEY",
+        "config KEY",
+        "config --KEY",
+        "config list KEY",
+        "config get KEY",
+        "config unset KEY",
+        "config --explain KEY",
+        "config set KEY x",
+        "config set a b KEY",
+        "config set mode KEY",
+        "config set steps KEY",
+        "config set cap.day KEY",
+        "config set model KEY",
+        "config set providers.own.api_key KEY",
+        "config set providers.own.base_url KEY",
+        "config set providers.own.price_prompt KEY",
+        "config set providers.own.KEY x",
+        "KEY",
+        "--api-key KEY",
+        "run --api-key=KEY x",
+        "help KEY",
+    ],
+)
+def test_an_error_never_repeats_a_word_that_looks_like_a_key(tmp_path: Path, line: str) -> None:
+    done = limnos(tmp_path, *line.replace("KEY", "sk-abc-0123456789").split())
+    assert done.returncode == 2
+    assert "abc" not in done.stdout + done.stderr
+    assert done.stderr.startswith("error: ")
 
 
 def test_the_model_that_is_used_is_named_where_none_is_set(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ class AnswerRow:
                 return Heard(Answer(choice.verdict, reason=choice.reason, source="tty"))
 
     def press(self, look: Look, verdict: Literal["no", "once"], now: float) -> Heard:
-        """Take an Alt key: an answer whatever stands in the composer, but never a yes to what is being edited."""
+        """Take an Alt key: an answer whatever the composer holds, but never a yes to what is being edited."""
         if not self.readable(now):
             return Heard(rows=[look.signed("ask", f"{_TOO_EARLY}; press it again")], slip=True)
         if self.editing and verdict == "once":

@@ -12,6 +12,7 @@ from limnos.frontends.cli import command_help
 from limnos.frontends.cli import help as help_texts
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.look import Terminal
+from limnos.frontends.cli.private import without_keys
 from limnos.frontends.cli.table import CHAT, COMMANDS, GLOBAL_FLAGS, PROGRAM, Command
 from limnos.frontends.cli.words import read
 from limnos.kernel.errors import LimnosError, UsageError
@@ -39,7 +40,8 @@ def run(arguments: Sequence[str], *, unicode: bool) -> int:
     try:
         return _dispatch(words, console)
     except LimnosError as error:
-        return console.fail(error)
+        console.complain(without_keys(error.what, words), without_keys(error.fix, words))
+        return error.exit_code
     except KeyboardInterrupt:
         console.say("stopped by you")
         return _STOPPED
@@ -99,9 +101,9 @@ def _find(words: Sequence[str]) -> Words:
     if "" in functions and (len(functions) == 1 or not rest or rest[0].startswith("-")):
         return Words(command, "", functions[""], rest)
     if not rest or rest[0].startswith("-"):
-        raise UsageError(
-            f"{PROGRAM} {command.name} needs one of: {_names(functions)}", _help_of(command.name)
-        )
+        raise UsageError(_needs(command, functions), _help_of(command.name))
+    if command.private:
+        raise UsageError(_needs(command, functions), _help_of(command.name))
     near = _near(rest[0], list(functions))
     fix = f"{PROGRAM} {command.name} {near}" if near else _help_of(command.name)
     raise UsageError(f"no command `{command.name} {rest[0]}`", fix)
@@ -120,8 +122,8 @@ def _near(word: str, known: Sequence[str]) -> str | None:
     return next(iter(lazy.difflib.get_close_matches(word, [name for name in known if name], 1)), None)
 
 
-def _names(functions: dict[str, Callable[..., Any]]) -> str:
-    return ", ".join(name for name in functions if name)
+def _needs(command: Command, functions: dict[str, Callable[..., Any]]) -> str:
+    return f"{PROGRAM} {command.name} needs one of: {', '.join(filter(None, functions))}"
 
 
 def _help_of(name: str) -> str:
@@ -134,7 +136,8 @@ def _functions(command: Command) -> dict[str, Callable[..., Any]]:
 
 def _parse(found: Words, console: Console) -> Any:
     name = " ".join(filter(None, (PROGRAM, found.command.name, found.name)))
-    return found.function(console, **read(found.function, found.rest, name))
+    given = read(found.function, found.rest, name, private=found.command.private)
+    return found.function(console, **given)
 
 
 def _help(names: Sequence[str], console: Console) -> int:

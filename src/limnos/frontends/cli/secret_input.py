@@ -34,6 +34,8 @@ def read_secret(console: Console, name: str, key_file: Path | None) -> str:
     if key_file is not None:
         try:
             return read_regular(key_file, _LONGEST).decode().strip()
+        except FileNotFoundError:  # what was typed may be the key itself
+            raise UsageError("there is no file that --key-file names", _FILE_FIX) from None
         except OSError as error:
             raise UsageError(f"{key_file} cannot be read: {error.strerror}", _FILE_FIX) from None
         except UnicodeDecodeError:

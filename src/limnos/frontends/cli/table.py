@@ -9,7 +9,10 @@ _COMMANDS = "limnos.frontends.cli.commands"
 
 
 class Command(NamedTuple):
-    """A command: its group in the help, where its functions are, one line about it, and examples."""
+    """A command: its group in the help, where its functions are, one line about it, and examples.
+
+    `private`: what is typed behind it by mistake may be a key or a password; no error repeats it.
+    """
 
     name: str
     group: str
@@ -17,6 +20,7 @@ class Command(NamedTuple):
     summary: str
     examples: tuple[str, ...] = ()
     note: str = ""
+    private: bool = False
 
     def load(self) -> ModuleType:
         """Import the module with its functions."""
@@ -99,6 +103,7 @@ COMMANDS: dict[str, Command] = {
                 "limnos secrets set openai --key-file key.txt",
                 "limnos secrets list",
             ),
+            private=True,
         ),
         Command("doctor", "Trust", "doctor", "check this machine and say how to fix it", ("limnos doctor",)),
         Command(

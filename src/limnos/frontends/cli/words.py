@@ -16,11 +16,10 @@ from limnos.kernel.errors import UsageError
 
 
 class Argument(NamedTuple):
-    """A positional word. `private`: what is typed behind it by mistake may be a key; no error tells it."""
+    """A positional word."""
 
     metavar: str
     help: str = ""
-    private: bool = False
 
 
 class Option(NamedTuple):
@@ -85,13 +84,20 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{self.prog}: {message}", f"limnos help {self.prog.partition(' ')[2]}".rstrip())
 
 
-def read(function: Callable[..., Any], words: Sequence[str], program: str) -> dict[str, Any]:
-    """The keyword arguments that `words` stand for. Raises UsageError that names the nearest option."""
+def read(
+    function: Callable[..., Any], words: Sequence[str], program: str, *, private: bool = False
+) -> dict[str, Any]:
+    """The keyword arguments that `words` stand for.
+
+    Raises UsageError that names the nearest option, and when `private` never what was typed.
+    """
     known = parameters(function)
     parser = _Parser(program, add_help=False, allow_abbrev=False)
     for parameter in known:
         _declare(parser, parameter)
     given, extra = parser.parse_known_intermixed_args(_marked(words))
+    if extra and private:
+        raise _unsaid(known, program)
     if extra:
         raise _unknown(extra[0].removeprefix(_NO_OPTION), known, program)
     values = dict(vars(given))
@@ -149,12 +155,17 @@ def _value_reader(kind: type) -> Callable[[str], Any]:
     return convert
 
 
+def _unsaid(known: Sequence[Parameter], program: str) -> UsageError:
+    marks = (one.mark for one in known)
+    taken = ", ".join(mark.metavar if isinstance(mark, Argument) else mark.flag for mark in marks)
+    what = f"{program} takes nothing but {taken}; a key is never an argument"
+    return UsageError(what, f"limnos help {program.partition(' ')[2]}")
+
+
 def _unknown(word: str, known: Sequence[Parameter], program: str) -> UsageError:
     command = program.partition(" ")[2]
     help_of = f"limnos help {command}" if command else "limnos --help"
     flag = word.split("=", 1)[0]
-    if any(isinstance(one.mark, Argument) and one.mark.private for one in known):
-        return UsageError(f"{program} takes one name; a value is never an argument", help_of)
     if not flag.startswith("-") or flag == "-":
         return UsageError(f"{program} does not take `{word}`", help_of)
     flags = [one.mark.flag for one in known if isinstance(one.mark, Option)]

@@ -5,11 +5,14 @@ from typing import Annotated
 
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.private import may_be_key
 from limnos.frontends.cli.secret_input import read_secret
 from limnos.frontends.cli.words import Argument, Option
+from limnos.kernel.errors import UsageError
 from limnos.store.secrets import Secrets
 
-_Name = Annotated[str, Argument(metavar="NAME", help="the name of the secret", private=True)]
+_FIX = "limnos secrets set NAME, then type the key when it is asked for"
+_Name = Annotated[str, Argument(metavar="NAME", help="the name of the secret")]
 
 
 def set_secret(
@@ -20,6 +23,8 @@ def set_secret(
     ] = None,
 ) -> None:
     """Store a value from --key-file, from stdin, or typed without echo."""
+    if may_be_key(name):
+        raise UsageError("the name looks like a key, and a key is never an argument", _FIX)
     store = Secrets(console.environment.home)
     store.set(name, read_secret(console, name, key_file))
     ending = f"ending in {store.last_four(name)}"
@@ -44,7 +49,8 @@ def list_secrets(
 def remove(console: Console, name: _Name) -> None:
     """Forget a value."""
     if not Secrets(console.environment.home).remove(name):
-        console.say_line(console.look.signed("idle", f"{one_line(name)} is absent; nothing was removed"))
+        text = "no secret has that name; nothing was removed  next: limnos secrets list"
+        console.say_line(console.look.signed("idle", text))
         return
     console.done(f"removed {one_line(name)}", "limnos secrets list")
 
