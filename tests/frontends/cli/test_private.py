@@ -5,9 +5,11 @@ import pytest
 from limnos.frontends.cli.private import HIDDEN, may_be_key, without_keys
 
 LONG = "Zm9vYmFyMTIzNDU2Nzg5MGFi"
+KEYS = ["sk-abc", "--sk-abc", "gsk_x", "AIzaSyA", "eyJhbGciOi.eyJz.sig", LONG, "0" * 30 + "a"]
+NAMES = ["steps", "--explain", "qwen2.5-coder-1.5b", "providers.my-server-2.base_url", "s7k2m4"]
 
 
-@pytest.mark.parametrize("word", NAMES)
+@pytest.mark.parametrize("word", KEYS)
 def test_keys_of_known_services_and_long_random_words_look_like_keys(word: str) -> None:
     assert may_be_key(word)
 
