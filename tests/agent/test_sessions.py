@@ -1,14 +1,19 @@
 """The sessions of a home: found, listed with their state, forked."""
 
 import asyncio
+import fcntl
 import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from limnos.agent.sessions import SessionFiles
 from limnos.kernel.conversation import fold
-from limnos.kernel.errors import UsageError
+from limnos.kernel.errors import StorageError, UsageError
 from limnos.kernel.events import (
     ApprovalAnswered,
     ApprovalAsked,
@@ -164,11 +169,91 @@ def test_the_sessions_written_last_come_first_and_a_limit_keeps_these(tmp_path: 
 def test_a_damaged_or_vanished_file_does_not_hide_the_others(tmp_path: Path) -> None:
     files = sessions(tmp_path)
     write(files, "s1", STARTED, SAID).close()
-    bad = files.new_path("s2")
-    bad.write_bytes(b"\x00\xff{" * 50_000)
-    (bad.parent / "20260101T000000-s3.jsonl").symlink_to("nowhere")
+    folder = files.find("s1").parent
+    (folder / "20260101T000000-s2.jsonl").write_bytes(b"\x00\xff{" * 50_000)
+    (folder / "20260101T000000-s3.jsonl").symlink_to("nowhere")
+    (folder / "20260101T000000-s4.jsonl").symlink_to("/proc/self/mem")  # reading it is an I/O error
+    (folder / "20260101T000000-s5.jsonl").write_bytes(b"no record")
 
-    assert {row.id for row in files.summaries()} == {"s1", "s2"}
+    rows = {row.id: row for row in files.summaries()}
+
+    assert {row.id: row.state for row in files.summaries(9)} == {
+        "s1": "interrupted", "s2": "unreadable", "s4": "unreadable", "s5": "unreadable",
+    }  # fmt: skip
+    assert "s4.jsonl cannot be read: Input/output error; check" in rows["s4"].title
+    assert "s5.jsonl holds no record that can be read; put it back" in rows["s5"].title
+    assert [files.started_in(Path(row.path)) for row in (rows["s1"], rows["s4"])] == ["/w", ""]
+    with pytest.raises(StorageError, match="Input/output error"):
+        files.fork("s4", "s9", None)
+    assert not files.exists("s9")
+
+
+def test_records_that_lack_what_they_should_have_do_not_hide_the_others(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", STARTED, SAID).close()
+    odd = files.find("s1").with_name("20260101T000000-s2.jsonl")
+    with odd.open("wb") as file:
+        for kind in ("session_changed", "turn_started", "approval_asked", "approval_answered"):
+            file.write(b'{"v":1,"seq":1,"type":"%b","title":[1],"approval":{}}\n' % kind.encode())
+        file.flush()
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert {row.id: row.state for row in files.summaries()} == {"s1": "interrupted", "s2": "working"}
+
+
+def test_a_folder_that_nobody_lets_us_look_into_is_told_of_beside_the_others() -> None:
+    with tempfile.TemporaryDirectory() as home:
+        files = sessions(Path(home))
+        write(files, "s1", STARTED, SAID).close()
+        closed = files.find("s1").parent.with_name("13")
+        closed.mkdir()
+        for folder in (Path(home), *(path for path in Path(home).rglob("*") if path.is_dir())):
+            folder.chmod(0o755)
+        files.find("s1").chmod(0o644)
+        closed.chmod(0)
+
+        with as_nobody():
+            rows = files.summaries()
+
+        closed.chmod(0o700)
+    assert [(row.id, row.state) for row in rows] == [("s1", "interrupted"), ("13", "unreadable")]
+    assert f"{closed} cannot be read: Permission denied" in rows[1].title
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Without root's right to read everything."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_log_that_shrinks_while_it_is_listed_is_listed_all_the_same(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", STARTED, SAID, *FILLER, SessionChanged(title="Week"), *FILLER).close()
+    path = files.find("s1")
+    whole, over = path.read_bytes(), threading.Event()
+
+    def rewrite() -> None:
+        while not over.is_set():
+            os.truncate(path, 700)
+            with path.open("ab") as file:
+                file.write(whole[700:])
+
+    writer = threading.Thread(target=rewrite)
+    writer.start()
+    try:
+        seen = [files.summaries() for _ in range(300)]
+    finally:
+        over.set()
+        writer.join(10)
+
+    assert {row.id for rows in seen for row in rows} == {"s1"}
+    assert {len(rows) for rows in seen} == {1}
 
 
 def test_what_has_the_name_of_a_session_and_is_no_file_is_none_and_is_not_waited_for(tmp_path: Path) -> None:

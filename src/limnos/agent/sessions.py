@@ -1,15 +1,15 @@
-"""The sessions of a persona on disk: where they lie, what state they are in, forks."""
+"""The sessions of a persona on disk: where they lie, the list of them, forks."""
 
-import fcntl
-import mmap
+import errno
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
 
-from limnos.kernel.conversation import fold, title_of
+from limnos.agent.summaries import Summary, summary, unreadable, written_ns
+from limnos.kernel.conversation import fold
 from limnos.kernel.errors import UsageError
 from limnos.kernel.events import (
     EXIT_CODES,
@@ -18,30 +18,16 @@ from limnos.kernel.events import (
     SessionStarted,
     StepFinished,
     TurnFinished,
-    TurnResumed,
-    TurnStarted,
     to_record,
 )
 from limnos.kernel.seams import Clock
+from limnos.sdk.regular import open_regular
 from limnos.store.audit import read_history
-from limnos.store.records import encode_record, parse_record, read_records
+from limnos.store.records import encode_record, parse_record
 from limnos.store.whole import storage_error, write_whole
 
-_EDGE = 65_536
-_RENAMED = b'"type":"session_changed"'
-_TURNS = frozenset({TurnStarted.type, TurnResumed.type, TurnFinished.type})
-
-
-class Summary(NamedTuple):
-    """A session as the list shows it; `state` as in `service.client.SessionState`."""
-
-    id: str
-    state: str
-    updated: str
-    persona: str
-    title: str
-    path: str
-    last_seq: int
+_FIRST_LINE = 65_536
+_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class SessionFiles:
@@ -67,53 +53,37 @@ class SessionFiles:
 
     def _files(self, pattern: str) -> Iterator[Path]:
         """What lies there under such a name; a pipe, a folder or a link to nowhere is no session."""
-        return (path for path in self._folder.glob(f"*/*/{pattern}") if path.is_file())
+        return (path for path in self._folder.glob(f"*/*/{pattern}") if _may_be_read(path))
 
     def started_in(self, path: Path) -> str:
-        """The folder that a session was started in; empty when its file does not say. Raises StorageError."""
+        """The folder that a session was started in; empty when its file does not say."""
         try:
-            with path.open("rb") as file:
-                first = parse_record(file.readline(_EDGE))
-        except OSError as error:
-            raise storage_error(path, error, "try again") from None
+            with open_regular(path) as file:
+                first = parse_record(file.readline(_FIRST_LINE))
+        except OSError:
+            return ""
         return str(first.get("cwd", "")) if first and first["type"] == SessionStarted.type else ""
 
     def exists(self, session: str) -> bool:
         """Whether the id is taken."""
         return any(self._folder.glob(f"*/*/*-{session}.jsonl"))
 
-    def newest(self) -> Iterator[Path]:
-        """All session files, the one written last first."""
-        files = [(_written(path), path.name, path) for path in self._files("*.jsonl")]
-        return (path for _, _, path in sorted(files, reverse=True))
-
     def summaries(self, limit: int | None = None) -> list[Summary]:
-        """The newest sessions; reads the beginning and the end of each file, 64 KB if that holds a record."""
-        found = (row for path in self.newest() if (row := self._summary(path)) is not None)
-        rows = list(islice(found, None if limit is None else min(limit, sys.maxsize)))
+        """The newest sessions, and what could not be read of them: one bad file hides no other."""
+        files = sorted(self._files("*.jsonl"), key=lambda path: (written_ns(path), path.name), reverse=True)
+        found = (row for path in files if (row := summary(path, self._persona)) is not None)
+        rows = [*self._closed_folders(), *islice(found, None if limit is None else min(limit, sys.maxsize))]
         return sorted(rows, key=lambda row: row.updated, reverse=True)
 
-    def _summary(self, path: Path) -> Summary | None:
-        """One row; None for a file that went away meanwhile. Raises StorageError."""
-        try:
-            with path.open("rb") as file:
-                head, tail, renamed = _ends(file)
-                locked = _is_locked(file)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise storage_error(path, error, "try again") from None
-        recent = tail or head
-        last = recent[-1] if recent else {}
-        return Summary(
-            id=path.stem.rsplit("-", 1)[-1],
-            state=_state(recent, locked),
-            updated=str(last.get("time", "")),
-            persona=self._persona,
-            title=_title([*head, *renamed]),
-            path=str(path),
-            last_seq=int(last.get("seq", 0)),
-        )
+    def _closed_folders(self) -> Iterator[Summary]:
+        """Folders that nobody lets us look into."""
+        for folder in (self._folder, *self._folder.glob("*/"), *self._folder.glob("*/*/")):
+            try:
+                os.scandir(folder).close()
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                yield unreadable(folder, self._persona, error)
 
     def fork(self, session: str, fresh: str, seq: int | None) -> Path:
         """Copy the events up to the end of a step at or before `seq` into the session `fresh`.
@@ -176,78 +146,8 @@ def _up_to_step(events: tuple[Event, ...], seq: int | None) -> list[Event]:
     return list(events[:end])
 
 
-def _written(path: Path) -> int:
+def _may_be_read(path: Path) -> bool:
     try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
-
-
-_Records = list[dict[str, Any]]
-
-
-def _ends(file: BinaryIO) -> tuple[_Records, _Records, _Records]:
-    """The first records, the last ones unless the first are all, and the last renaming wherever it stands."""
-    head = file.read(_EDGE)
-    size = os.fstat(file.fileno()).st_size
-    if size <= _EDGE:
-        records = read_records(head).records
-        return records, [], records
-    first = read_records(head[: head.rfind(b"\n") + 1]).records
-    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return first, _last_records(data), _line_around(data, data.rfind(_RENAMED))
-
-
-def _last_records(data: mmap.mmap) -> _Records:
-    """The records at the end; one that is larger than the end is read whole."""
-    edge = _EDGE
-    while True:
-        start = max(len(data) - edge, 0)
-        if start:
-            start = data.find(b"\n", start) + 1 or len(data)
-        records = read_records(data[start:]).records
-        if records or edge >= len(data):
-            return records
-        edge *= 4
-
-
-def _line_around(data: mmap.mmap, place: int) -> _Records:
-    if place < 0:
-        return []
-    start = data.rfind(b"\n", 0, place) + 1
-    end = data.find(b"\n", place)
-    return read_records(data[start : end if end >= 0 else len(data)]).records
-
-
-def _title(records: list[dict[str, Any]]) -> str:
-    titles = [
-        record["title"] for record in records if record["type"] == "session_changed" and record.get("title")
-    ]
-    if titles:
-        return str(titles[-1])
-    first = next((record for record in records if record["type"] == TurnStarted.type), None)
-    return title_of(str(first.get("input", ""))) if first else ""
-
-
-def _state(recent: list[dict[str, Any]], locked: bool) -> str:
-    """What the last turn is in. `recent` are the last records: without a turn in them one is still open."""
-    turn = next((record for record in reversed(recent) if record["type"] in _TURNS), None)
-    if turn is None and recent and recent[0]["type"] == SessionStarted.type:
-        return "empty"
-    if turn is not None and turn["type"] == TurnFinished.type:
-        reason = str(turn.get("reason", "failed"))
-        return "stopped" if reason == "terminated" else reason
-    if not locked:
-        return "interrupted" if recent else "empty"
-    asked = {record["approval"] for record in recent if record["type"] == "approval_asked"}
-    answered = {record["approval"] for record in recent if record["type"] == "approval_answered"}
-    return "waiting" if asked - answered else "working"
-
-
-def _is_locked(file: BinaryIO) -> bool:
-    """Whether some process writes this session now."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    return False
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        return error.errno not in _NOTHING_THERE  # who tries learns why it cannot be read

@@ -1,0 +1,175 @@
+"""A session as the list shows it, told by the beginning and the end of its file."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
+
+from limnos.kernel.conversation import title_of
+from limnos.kernel.events import (
+    ApprovalAnswered,
+    ApprovalAsked,
+    SessionChanged,
+    SessionStarted,
+    TurnFinished,
+    TurnResumed,
+    TurnStarted,
+)
+from limnos.sdk.regular import open_regular
+from limnos.store.records import read_records
+
+UNREADABLE = "unreadable"
+_EDGE = 65_536
+_BLOCK = 1_048_576
+_RENAMED = b'"type":"session_changed"'
+_TURNS = frozenset({TurnStarted.type, TurnResumed.type, TurnFinished.type})
+
+
+class Summary(NamedTuple):
+    """A session as the list shows it; `state` as in `service.client.SessionState`, or `unreadable`.
+
+    One that is unreadable has as its title what is wrong with the file, and what to do.
+    """
+
+    id: str
+    state: str
+    updated: str
+    persona: str
+    title: str
+    path: str
+    last_seq: int
+
+
+def summary(path: Path, persona: str) -> Summary | None:
+    """One row; None for a file that went away meanwhile. Reads 64 KB at both ends if these hold a record."""
+    try:
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            head, tail, renamed = _ends(file, size)
+            locked = _is_locked(file)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return unreadable(path, persona, error)
+    recent = tail or head
+    if size and not recent and not locked:
+        fix = "put it back from a backup, or move it out of this folder"
+        return _bad(path, persona, f"{path} holds no record that can be read; {fix}")
+    last = recent[-1] if recent else {}
+    return Summary(
+        id=_session_of(path),
+        state=_state(recent, locked),
+        updated=str(last.get("time", "")),
+        persona=persona,
+        title=_title([*head, *renamed]),
+        path=str(path),
+        last_seq=int(last.get("seq", 0)),
+    )
+
+
+def unreadable(path: Path, persona: str, error: OSError) -> Summary:
+    """The row of a file or folder that the system does not let us read."""
+    return _bad(path, persona, f"{path} cannot be read: {error.strerror}; check the disk, and who owns it")
+
+
+def _bad(path: Path, persona: str, title: str) -> Summary:
+    return Summary(_session_of(path), UNREADABLE, "", persona, title, str(path), 0)
+
+
+def written_ns(path: Path) -> int:
+    """When a file was last written, in nanoseconds since 1970; 0 when nobody can tell."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _session_of(path: Path) -> str:
+    return path.stem.rsplit("-", 1)[-1]
+
+
+_Records: TypeAlias = list[dict[str, Any]]
+
+
+def _ends(file: BinaryIO, size: int) -> tuple[_Records, _Records, _Records]:
+    """The first records, the last ones unless the first are all, and the last renaming wherever it stands."""
+    head = _read(file, 0, _EDGE)
+    if size <= _EDGE:
+        records = read_records(head).records
+        return records, [], records
+    first = read_records(head[: head.rfind(b"\n") + 1]).records
+    return first, _last_records(file, size), _renaming(file, size)
+
+
+def _read(file: BinaryIO, start: int, end: int) -> bytes:
+    file.seek(start)
+    return file.read(end - start)
+
+
+def _last_records(file: BinaryIO, size: int) -> _Records:
+    """The records at the end; one that is larger than the end is read whole."""
+    edge = _EDGE
+    while True:
+        start = max(size - edge, 0)
+        data = _read(file, start, size)
+        if start:
+            data = data[data.find(b"\n") + 1 or len(data) :]
+        records = read_records(data).records
+        if records or not start:
+            return records
+        edge *= 4
+
+
+def _renaming(file: BinaryIO, size: int) -> _Records:
+    """The record of the last renaming, looked for from the end; it is a short line."""
+    end = size
+    while end > 0:
+        start = max(end - _BLOCK, 0)
+        place = _read(file, start, end + len(_RENAMED) - 1).rfind(_RENAMED)
+        if place >= 0:
+            return _line_around(file, start + place)
+        end = start
+    return []
+
+
+def _line_around(file: BinaryIO, place: int) -> _Records:
+    start = max(place - _EDGE, 0)
+    before, after = _read(file, start, place), _read(file, place, place + _EDGE)
+    return read_records(before[before.rfind(b"\n") + 1 :] + after.partition(b"\n")[0]).records
+
+
+def _title(records: _Records) -> str:
+    titles = [
+        record["title"] for record in records if record["type"] == SessionChanged.type and record.get("title")
+    ]
+    if titles:
+        return str(titles[-1])
+    first = next((record for record in records if record["type"] == TurnStarted.type), None)
+    return title_of(str(first.get("input", ""))) if first else ""
+
+
+def _state(recent: _Records, locked: bool) -> str:
+    """What the last turn is in. `recent` are the last records: without a turn in them one is still open."""
+    turn = next((record for record in reversed(recent) if record["type"] in _TURNS), None)
+    if turn is None and recent and recent[0]["type"] == SessionStarted.type:
+        return "empty"
+    if turn is not None and turn["type"] == TurnFinished.type:
+        reason = str(turn.get("reason", "failed"))
+        return "stopped" if reason == "terminated" else reason
+    if not locked:
+        return "interrupted" if recent else "empty"
+    unanswered = _approvals(recent, ApprovalAsked.type) - _approvals(recent, ApprovalAnswered.type)
+    return "waiting" if unanswered else "working"
+
+
+def _approvals(records: _Records, kind: str) -> set[str]:
+    return {str(record.get("approval")) for record in records if record["type"] == kind}
+
+
+def _is_locked(file: BinaryIO) -> bool:
+    """Whether some process writes this session now."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
