@@ -32,6 +32,13 @@ def test_a_file_is_read_whole_or_in_parts(box: Toolbox) -> None:
     assert box.text("read_file", path="a.txt", start_line="3") == "[lines 3 to 3 of 3]\nthree\n"
 
 
+def test_a_file_is_read_from_its_end(box: Toolbox) -> None:
+    assert box.text("read_file", path="a.txt", start_line=-2) == "[lines 2 to 3 of 3]\ntwo\nthree\n"
+    assert box.text("read_file", path="a.txt", start_line=-2, lines=1) == "[lines 2 to 2 of 3]\ntwo\n"
+    assert box.text("read_file", path="a.txt", start_line=-9) == "one\ntwo\nthree\n"
+    assert "start_line is 0" in box.fault("read_file", path="a.txt", start_line=0).detail
+
+
 def test_an_empty_file_and_a_place_behind_the_end_say_so(box: Toolbox) -> None:
     (box.root / "empty").touch()
 

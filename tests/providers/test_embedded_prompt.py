@@ -10,7 +10,6 @@ from limnos.providers.embedded_prompt import (
     SYSTEM_TOKENS,
     Segment,
     compose,
-    cut,
     facts_of,
     is_east_asian,
     prefix,
@@ -164,18 +163,6 @@ def test_old_results_are_shorter_than_new_ones() -> None:
     assert RESULT_CHARACTERS < len(whole(new)) - len(prefix((READ,))) < RESULT_CHARACTERS + 1000
     assert len(whole(old)) - len(prefix((READ,))) < OLD_RESULT_CHARACTERS + 1000
     assert "characters left out" in whole(old)
-
-
-@pytest.mark.parametrize("size", [0, 1, 299, 300, 301, 5000])
-def test_a_cut_keeps_head_and_tail_and_says_what_is_missing(size: int) -> None:
-    text = "".join(chr(0x4E00 + n % 2000) for n in range(size))
-    short = cut(text, 300)
-    if size <= 300:
-        assert short == text
-    else:
-        assert short.startswith(text[:200])
-        assert short.endswith(text[-100:])
-        assert f"{size - 300} characters left out" in short
 
 
 def test_media_and_calls_without_a_result_say_nothing() -> None:

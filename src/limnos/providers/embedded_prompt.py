@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from limnos.kernel.messages import Message, ToolCall, result_text, text_of
 from limnos.kernel.model import Request, ToolSpec
+from limnos.providers.embedded_results import result_of
 
 Segment = tuple[str, bool]
 """A piece of the prompt, and whether role marks in it are role marks (ours) or plain text (anybody's)."""
@@ -210,8 +211,8 @@ def _turns(messages: Sequence[Message], place: int, room: int, asked: _Asked) ->
             # one call, one result: several calls of one reply (another model made them) are told one by one
             if call := _call_of(messages[:place], message.result.call_id):
                 yield from _turn("assistant", call_json(call.name, call.arguments or {}))
-            told = cut(result_text(message.result), room)
-            yield from _turn("user", result_turn(call.name if call else "a tool", told, asked.request))
+            said = result_of(call.name if call else "", result_text(message.result), asked.request, room)
+            yield from _turn("user", f"{said}\n\n{_asked_again(asked.request)}")
         case _:
             return
 
@@ -232,19 +233,11 @@ def answer_json(text: str) -> str:
     return json.dumps({"answer": text}, ensure_ascii=False)
 
 
-def result_turn(tool: str, text: str, request: str) -> str:
-    """A result as the person's turn; the request once more, or its words and language would be forgotten."""
+def _asked_again(request: str) -> str:
+    """The request once more after a result, or its words and language would be forgotten."""
     shown = texts()
     asks = shown.after_result_chinese if _EAST_ASIAN.search(request) else shown.after_result
-    return f"Result of {tool}:\n{text}\n\n{shown.request} {request}\n{asks}"
-
-
-def cut(text: str, room: int) -> str:
-    """At most about `room` characters of `text`: head and tail, and a line that says what is missing."""
-    if len(text) <= room:
-        return text
-    head, tail = text[: room * 2 // 3], text[-(room // 3) :]
-    return f"{head}\n[... {len(text) - len(head) - len(tail)} characters left out ...]\n{tail}"
+    return f"{shown.request} {request}\n{asks}"
 
 
 def _mark(role: str) -> str:
@@ -264,7 +257,8 @@ def _example(turn: list[Any], request: str) -> Iterator[str]:
         case ["call", tool, arguments]:
             yield _mark("assistant") + call_json(tool, arguments) + _END
         case ["result", tool, text]:
-            yield _mark("user") + result_turn(tool, text, request) + _END
+            said = result_of(tool, text, request, RESULT_CHARACTERS)
+            yield f"{_mark('user')}{said}\n\n{_asked_again(request)}{_END}"
         case ["answer", text]:
             yield _mark("assistant") + answer_json(text) + _END
         case _:

@@ -36,7 +36,7 @@ def _readers(tools: "_FileTools") -> list[Tool]:
             object_schema(
                 ["path"],
                 path=_PATH,
-                start_line={"type": "integer", "minimum": 1, "description": "first line to read, from 1"},
+                start_line={"type": "integer", "description": "first line to read; -1 is the last line"},
                 lines={"type": "integer", "minimum": 1, "description": lines},
             ),
             tools.read,
@@ -107,7 +107,7 @@ class _FileTools:
         path = arguments["path"]
         text = _decoded(path, await asyncio.to_thread(self._files.read, path))
         lines = lines_of(text)
-        start, count = arguments.get("start_line", 1), arguments.get("lines", DEFAULT_LINES)
+        start, count = _first_line(arguments, len(lines)), arguments.get("lines", DEFAULT_LINES)
         chosen = lines[start - 1 : start - 1 + count]
         if not lines:
             return Output(f"{path} is empty: it has no lines.", f"{path} is empty")
@@ -200,6 +200,14 @@ class _FileTools:
         except EditError as error:
             reason = "not_found" if error.fault == "not_found" else "failed"
             raise ToolFailure(reason, f"{arguments['path']}: {error.detail}", error.hint) from None
+
+
+def _first_line(arguments: Arguments, total: int) -> int:
+    """From 1; a negative `start_line` counts from the end, and one before the first line is the first."""
+    start: int = arguments.get("start_line", 1)
+    if start == 0:
+        raise ToolFailure("invalid_arguments", "start_line is 0", "1 is the first line, -1 the last")
+    return start if start > 0 else max(1, total + 1 + start)
 
 
 def _row(entry: Entry) -> str:
