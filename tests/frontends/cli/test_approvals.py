@@ -233,7 +233,7 @@ def test_one_line_records_each_answer() -> None:
             reason=reason,
             after_ms=6000,
         )
-        return plain(answered_line(look(), event))
+        return plain(answered_line(look(), event, retry=True))
 
     assert said("once") == "✓ allowed by you, once, after 6 s"
     assert said("no", "use the staging branch") == "- denied by you after 6 s: use the staging branch"

@@ -126,3 +126,4 @@ def test_a_pipe_ends_when_nothing_can_be_saved_any_more(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert "error: nothing is saved from now on" in done.stderr
+    assert re.search(r"\nfix: free some space, then limnos open \w+\n", done.stderr)

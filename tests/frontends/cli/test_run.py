@@ -1,8 +1,12 @@
 """`limnos run` on a terminal."""
 
+import re
 from pathlib import Path
 
-from tests.frontends.cli.support import Tty, script
+from tests.frontends.cli.support import Tty, limnos, script, work_folder
+from tests.store.disks import full_disk
+
+_ROOM = 65_536  # bytes: enough to open a session
 
 WRITE = {"calls": [{"name": "run_command", "arguments": {"command": "echo made > made.txt"}}]}
 SLOW = {"calls": [{"name": "run_command", "arguments": {"command": "echo begun; sleep 60"}}]}
@@ -116,3 +120,18 @@ def test_a_no_with_json_ends_in_its_event_and_without_an_error(tmp_path: Path) -
     assert run.end() == 4
     assert "error:" not in run.output
     assert "fix:" not in run.output
+
+
+def test_a_full_disk_names_the_command_that_goes_on_here(tmp_path: Path) -> None:
+    with full_disk(tmp_path / "disk") as disk:
+        work_folder(disk.folder)
+        model = script(disk.folder, {"text": "never"})
+        room = disk.folder / "room"
+        room.write_bytes(bytes(_ROOM))
+        with disk.filled(_ROOM):
+            room.unlink()
+            done = limnos(disk.folder, "run", "-", given="x" * 2 * _ROOM, LIMNOS_MODEL=model)
+    assert done.returncode == 1
+    what, fix = done.stderr.splitlines()[-2:]
+    assert what.startswith("error: nothing is saved from now on")
+    assert re.fullmatch(r"fix: free some space, then limnos run --continue \w+", fix)

@@ -239,3 +239,20 @@ def test_the_meter_warns_from_eighty_percent_on() -> None:
 def test_a_question_that_nobody_answered_is_not_spoken_of_as_an_answer() -> None:
     answered = ApprovalAnswered(approval="k", call="c1", answer="expired", principal="", source="")
     assert Speaker().lines(answered) == ["limnos: denied, no answer in time."]
+
+
+def test_where_no_slash_command_can_be_typed_none_is_named() -> None:
+    expired = ApprovalAnswered(approval="k", call="c2", answer="expired", principal="", source="")
+    full = END.changed(reason="failed", message="the disk is full", fix="free some space, then /continue")
+    transcript = Transcript(look(), elsewhere="limnos open s1")
+    events = [BEGIN, *_call("c1", "run_command", {"command": "ls"}, exit=0, text="a\nb"), expired,
+              END.changed(reason="stopped"), BEGIN, full]  # fmt: skip
+    rows = text([row for event in events for row in transcript.apply(event)])
+    assert rows[1:] == [
+        "✓ run_command  ls",
+        "- denied: no answer in time",
+        "stopped after step 2: 1 call done  next: limnos open s1",
+        "› why does the build fail",
+        "error: the disk is full",
+        "fix: free some space, then limnos open s1",
+    ]

@@ -90,8 +90,8 @@ def scope_row(asked: ApprovalAsked) -> Line:
     return _asking(f"0 back   1 {scope}")
 
 
-def answered_line(look: Look, answered: ApprovalAnswered) -> Line:
-    """The one line that records an answer."""
+def answered_line(look: Look, answered: ApprovalAnswered, *, retry: bool = False) -> Line:
+    """The one line that records an answer; `retry` names the command that asks again."""
     after = f"after {duration(answered.after_ms)}"
     match answered.answer:
         case "once":
@@ -104,7 +104,8 @@ def answered_line(look: Look, answered: ApprovalAnswered) -> Line:
         case "edit":
             return look.signed("done", f"allowed by you, edited, {after}")
         case "expired":
-            return look.signed("idle", "denied: no answer in time    next: /retry asks again")
+            again = "    next: /retry asks again" if retry else ""
+            return look.signed("idle", f"denied: no answer in time{again}")
         case "cancelled":
             return look.signed("idle", "not answered, and not run")
         case _:

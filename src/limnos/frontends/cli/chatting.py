@@ -69,7 +69,9 @@ async def _one_session(
 ) -> Leave:
     settings = load(console.environment)
     meter = Meter(how.mode or settings.mode, how.model or chosen_name(settings))
-    desk = Desk(console, running, session, how, Transcript(console.look, meter=meter), _write)
+    elsewhere = "" if console.terminal.can_ask else f"limnos open {session.id}"
+    transcript = Transcript(console.look, elsewhere=elsewhere, meter=meter)
+    desk = Desk(console, running, session, how, transcript, _write)
     try:
         left = await (_on_screen(desk, seen) if _redraws(console) else _in_lines(desk))
     finally:

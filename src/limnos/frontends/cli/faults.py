@@ -1,4 +1,4 @@
-"""What ends a front end from outside: signals, and mistakes of ours inside callbacks of the event loop."""
+"""What ends a front end from outside: signals, a full disk, and mistakes of ours in the event loop."""
 
 import asyncio
 import signal
@@ -7,10 +7,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from limnos.frontends.cli.spans import line
+from limnos.kernel.events import TurnFinished
+from limnos.service.client import Session
 
 # A closed terminal ends a turn as an order to end does: else its command would go on without anybody.
 ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 STOPPING = line("  stopping; Ctrl-C again ends it without clean-up")
+
+
+def is_unsaved(session: Session, finished: TurnFinished) -> bool:
+    """Whether a turn ended because nothing can be saved: such an end is told, but stands nowhere."""
+    return finished.reason == "failed" and session.last_seq < finished.seq
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from limnos.frontends.cli.accessible import FIRST_LINE, LETTERS, STILL_SECONDS, Speaker, not_offered
 from limnos.frontends.cli.approvals import AnswerRow
-from limnos.frontends.cli.faults import ENDINGS, STOPPING, faults_to, signals_to
+from limnos.frontends.cli.faults import ENDINGS, STOPPING, faults_to, is_unsaved, signals_to
 from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.output import to_stderr
 from limnos.frontends.cli.piped import LONGEST, piped_text, too_long
@@ -231,8 +231,7 @@ class LineChat:
 
     def _give_up(self, finished: TurnFinished) -> None:
         """Leave when nobody can go on with the queue that a stop, or a disk that keeps nothing, has left."""
-        unsaved = finished.reason == "failed" and self.desk.session.last_seq < finished.seq
-        if unsaved or finished.reason == "stopped":
+        if is_unsaved(self.desk.session, finished) or finished.reason == "stopped":
             self._leave(Leave(code=finished.exit))
 
     def _maybe_end(self) -> None:

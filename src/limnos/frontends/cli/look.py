@@ -14,6 +14,7 @@ from limnos.frontends.cli.spans import Line, Role, Span, line
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _NARROW = 60
 _EDGE = 100
+GOES_ON = "/continue"
 _FALLBACK = os.terminal_size((80, 24))
 
 
@@ -123,6 +124,11 @@ class Terminal(NamedTuple):
     def look(self, home: str) -> Look:
         """The way lines look here."""
         return Look(lambda: self.size().columns, Signs() if self.unicode else ASCII_SIGNS, home)
+
+
+def outside_chat(fix: str, command: str) -> str:
+    """A fix where no slash command can be typed: `command` goes on instead of `/continue`."""
+    return fix.replace(GOES_ON, command)
 
 
 def error_lines(what: str, fix: str) -> list[Line]:

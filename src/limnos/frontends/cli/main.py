@@ -11,7 +11,7 @@ from limnos.agent.settings import Environment, read_environment
 from limnos.frontends.cli import command_help
 from limnos.frontends.cli import help as help_texts
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.look import Terminal
+from limnos.frontends.cli.look import Terminal, outside_chat
 from limnos.frontends.cli.private import without_keys
 from limnos.frontends.cli.table import CHAT, COMMANDS, GLOBAL_FLAGS, PROGRAM, Command
 from limnos.frontends.cli.words import read
@@ -40,7 +40,8 @@ def run(arguments: Sequence[str], *, unicode: bool) -> int:
     try:
         return _dispatch(words, console)
     except LimnosError as error:
-        console.complain(without_keys(error.what, words), without_keys(error.fix, words))
+        fix = outside_chat(error.fix, "try again")
+        console.complain(without_keys(error.what, words), without_keys(fix, words))
         return error.exit_code
     except KeyboardInterrupt:
         console.say("stopped by you")

@@ -14,7 +14,8 @@ from decimal import Decimal
 
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.faults import ENDINGS, STOPPING, faults_to, signals_to
+from limnos.frontends.cli.faults import ENDINGS, STOPPING, faults_to, is_unsaved, signals_to
+from limnos.frontends.cli.look import outside_chat
 from limnos.frontends.cli.output import to_stderr
 from limnos.frontends.cli.screen import Live, Screen
 from limnos.frontends.cli.spans import Line, is_text, line
@@ -78,9 +79,12 @@ class OneShot:
         if self.console.terminal.can_ask:
             loop.add_reader(sys.stdin.fileno(), self._read_line)
         ticking = asyncio.create_task(self._tick())
-        watching = asyncio.create_task(self._watch(self._begin(text)))
         ticking.add_done_callback(self._ticked)
+        client = None if text is None and self.session.interrupted else secrets.token_hex(16)
+        # it listens before the turn begins: an end that cannot be saved is told only once
+        watching = asyncio.create_task(self._watch(client))
         try:
+            self._begin(text, client)
             acts = {signal.SIGINT: self._interrupt, **dict.fromkeys(ENDINGS, self._terminate)}
             with faults_to(self._fail), signals_to(acts):
                 finished = await self._end_of(watching)
@@ -116,17 +120,33 @@ class OneShot:
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._fail(fault)
 
-    def _begin(self, text: str | None) -> AsyncIterator[Event]:
-        events = self.session.events(self.session.last_seq)
-        if text is None and self.session.interrupted:
+    def _begin(self, text: str | None, client: str | None) -> None:
+        if client is None:
             self.session.resume()
-            return _turn_of(events, None)
-        client = secrets.token_hex(16)
-        self.session.send(Send(text or "continue", client))
-        return _turn_of(events, client)
+        else:
+            self.session.send(Send(text or "continue", client))
 
-    async def _watch(self, events: AsyncIterator[Event]) -> TurnFinished:
-        async for event in events:
+    async def _turn_of(self, client: str | None) -> AsyncIterator[Event]:
+        """The events of our turn, from its beginning: of the message `client`, or of the turn that goes on.
+
+        A turn whose beginning could not be saved has an end only.
+        """
+        begun = False
+        async for event in self.session.events(self.session.last_seq):
+            match event:
+                case TurnStarted():
+                    begun = begun or event.client_id == client
+                case TurnResumed():
+                    begun = begun or client is None
+                case TurnFinished():
+                    begun = begun or is_unsaved(self.session, event)
+                case _:
+                    pass
+            if begun:
+                yield event
+
+    async def _watch(self, client: str | None) -> TurnFinished:
+        async for event in self._turn_of(client):
             self._show(event)
             if isinstance(event, TurnFinished):
                 return event
@@ -267,7 +287,7 @@ class OneShot:
         what, again = finished.message or finished.reason, f"limnos run --continue {self.session.id}"
         if finished.reason == "limit" and (raised := _raised(self.flags, finished)):
             return what, f"{again} {raised}"
-        return what, finished.fix or again
+        return what, outside_chat(finished.fix, again) or again
 
 
 def _raised(flags: Flags, finished: TurnFinished) -> str:
@@ -288,13 +308,3 @@ def _summary(finished: TurnFinished) -> str:
         money(finished.cost, finished.currency),
     )
     return ", ".join(parts)
-
-
-async def _turn_of(events: AsyncIterator[Event], client: str | None) -> AsyncIterator[Event]:
-    """The events of our turn, from its beginning: of our message, or of the turn that goes on."""
-    begun = False
-    async for event in events:
-        ours = isinstance(event, TurnStarted) and event.client_id == client
-        begun = begun or ours or (client is None and isinstance(event, TurnResumed))
-        if begun:
-            yield event

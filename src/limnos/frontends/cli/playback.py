@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.look import Look
 from limnos.frontends.cli.spans import Line, Span, line
 from limnos.frontends.cli.times import clock, counted, duration, parse
@@ -24,8 +25,9 @@ class Frame(NamedTuple):
 
 def frames(look: Look, events: Sequence[Event]) -> Iterator[Frame]:
     """One frame per event that shows something; a long gap is a line of its own."""
-    transcript, before = Transcript(look, chat=True), 0.0
-    waited = 0.0
+    session = events[0].session if events else ""
+    transcript = Transcript(look, elsewhere=f"limnos open {one_line(session)}")
+    before = waited = 0.0
     for event in events:
         stamp = parse(event.time)
         now = stamp.timestamp() if stamp else before

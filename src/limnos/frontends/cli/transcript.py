@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 from limnos.frontends.cli.approvals import answered_line, question_lines
 from limnos.frontends.cli.calls import Call, finished_lines, group_line, head, ran, tail_lines
 from limnos.frontends.cli.escapes import one_line, visible
-from limnos.frontends.cli.look import Look, error_lines
+from limnos.frontends.cli.look import GOES_ON, Look, error_lines, outside_chat
 from limnos.frontends.cli.markdown import Block, Reader, render
 from limnos.frontends.cli.meter import Meter
 from limnos.frontends.cli.spans import TEXT_INDENT, Line, Span, line
@@ -54,10 +54,14 @@ class _Running:
 
 @dataclass(slots=True)
 class Transcript:
-    """Lines of one session. `chat` adds what only makes sense where commands can be typed."""
+    """Lines of one session. `chat` adds the inputs and how each turn ended.
+
+    `elsewhere`: the command line that goes on with the session where no slash command can be typed.
+    """
 
     look: Look
     chat: bool = True
+    elsewhere: str = ""
     meter: Meter = field(default_factory=Meter)
     working: bool = False
     question: ApprovalAsked | None = None
@@ -75,6 +79,11 @@ class Transcript:
     _refused: set[str] = field(default_factory=set[str])
     _outcomes: dict[str, int] = field(default_factory=dict[str, int])
     _held: list[Event] = field(default_factory=list[Event])
+
+    @property
+    def _commands(self) -> bool:
+        """Whether a slash command may be named."""
+        return self.chat and not self.elsewhere
 
     def apply(self, event: Event) -> list[Line]:
         """Take one event; the lines it finishes."""
@@ -169,10 +178,11 @@ class Transcript:
                 for place, (kind, count) in enumerate(self._outcomes.items())
             )
             text = f"{event.reason} after step {event.steps}" + (f": {calls}" if calls else "")
-            return [line(f"{text}  next: /continue")]
+            return [line(f"{text}  next: {self.elsewhere or GOES_ON}")]
         if event.reason == "denied" and self._refused:  # the person's own no is no fault
             return [self.look.signed("idle", f"{event.message}  next: {event.fix}")]
-        return error_lines(event.message or event.reason, event.fix)
+        fix = outside_chat(event.fix, self.elsewhere) if self.elsewhere else event.fix
+        return error_lines(event.message or event.reason, fix)
 
     def _reply(self, event: ReplyFinished | StepFinished) -> list[Line]:
         rows: list[Line] = []
@@ -197,7 +207,7 @@ class Transcript:
             self._refused.add(event.call)
         if event.arguments is not None:
             self._runs(event.call, event.arguments)
-        return [answered_line(self.look, event)]
+        return [answered_line(self.look, event, retry=self._commands)]
 
     def _call(self, event: CallProposed | CallStarted | CallProgress | CallFinished) -> list[Line]:
         match event:
@@ -237,7 +247,7 @@ class Transcript:
             return rows
         if event.outcome == "denied" and event.call in self._refused:
             return []
-        return self._flush_reads() + self._gap("call") + finished_lines(self.look, call, show=self.chat)
+        return self._flush_reads() + self._gap("call") + finished_lines(self.look, call, show=self._commands)
 
     def _note(self, event: Event) -> list[Line]:
         match event:
@@ -293,7 +303,7 @@ class Transcript:
         if not reads:
             return []
         if len(reads) == 1:
-            return self._gap("call") + finished_lines(self.look, reads[0], show=self.chat)
+            return self._gap("call") + finished_lines(self.look, reads[0], show=self._commands)
         return [*self._gap("call"), group_line(self.look, reads)]
 
     def _running_rows(self, running: _Running, now: str) -> list[Line]:
