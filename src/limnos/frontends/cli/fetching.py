@@ -46,8 +46,23 @@ def ensure(console: Console, settings: Settings, *, yes: bool) -> None:
     fetch(console, entry)
 
 
-def fetch(console: Console, entry: Entry, local: Path | None = None) -> None:
-    """Fetch a model with a moving line; Ctrl-C pauses and says how to go on."""
+def begun(environment: Environment, entry: Entry) -> int:
+    """Bytes of a paused fetch that are on this machine; 0 when none was begun."""
+    folder = weights(environment).file(entry).parent
+    return sum(part.stat().st_size for part in folder.rglob("*.part"))
+
+
+def cost(environment: Environment, entry: Entry) -> str:
+    """What an embedded model still takes: bytes to fetch, or how far a paused fetch came, and memory."""
+    here = begun(environment, entry)
+    bytes_ = (
+        f"paused: {size(here)} of {size(entry.size)} are here" if here else f"{size(entry.size)} to fetch"
+    )
+    return f"{bytes_}, {memory(entry.memory)} of memory"
+
+
+def fetch(console: Console, entry: Entry, local: Path | None = None, again: str = "") -> None:
+    """Fetch a model with a moving line; Ctrl-C pauses and says that `again` goes on."""
     began = time.monotonic()
     bar = ProgressLine(console)
 
@@ -60,7 +75,7 @@ def fetch(console: Console, entry: Entry, local: Path | None = None) -> None:
         asyncio.run(weights(console.environment).get(entry, told, local))
     except KeyboardInterrupt:
         bar.clear()
-        console.say(f"paused; what is there is kept  next: limnos model get {entry.name}")
+        console.say(f"paused; what is there is kept  next: {again or f'limnos model get {entry.name}'}")
         raise
     finally:
         bar.clear()
@@ -71,5 +86,5 @@ def fetch(console: Console, entry: Entry, local: Path | None = None) -> None:
 def _agrees(console: Console, entry: Entry) -> bool:
     if not console.terminal.can_ask:
         return False
-    cost = f"{size(entry.size)} to fetch, {memory(entry.memory)} of memory"
-    return console.confirm(f"Fetch {entry.name}? {cost}; works offline after.")
+    what = f"Fetch {entry.name}? {cost(console.environment, entry)}; works offline after."
+    return console.confirm(what)

@@ -10,9 +10,10 @@ from limnos.agent.settings_file import set_value
 from limnos.frontends.cli.cells import pad
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
-from limnos.frontends.cli.fetching import fetch, missing
+from limnos.frontends.cli.fetching import begun, cost, fetch, missing
 from limnos.frontends.cli.secret_input import ask_secret
-from limnos.frontends.cli.times import duration, memory, size
+from limnos.frontends.cli.table import PROGRAM
+from limnos.frontends.cli.times import duration
 from limnos.frontends.cli.trying import answer_seconds
 from limnos.kernel.errors import LimnosError, UsageError
 from limnos.providers.catalogue import DEFAULT, Entry, catalogue
@@ -25,11 +26,12 @@ _OWN = "own"
 
 
 class Row(NamedTuple):
-    """One line of the question, and what a yes to it does."""
+    """One line of the question, and what a yes to it does. `begun`: it was chosen before, and paused."""
 
     label: str
     cost: str
     take: Callable[[Console], None]
+    begun: bool = False
 
 
 def is_first(console: Console, settings: Settings) -> bool:
@@ -45,7 +47,7 @@ def choose(console: Console) -> bool:
     console.say("Which model?")
     for number, row in enumerate(rows, 1):
         console.say(f"  {number}  {pad(row.label, _LABEL)} {row.cost}")
-    default = "1"
+    default = str(next((number for number, row in enumerate(rows, 1) if row.begun), 1))
     while True:
         answer = console.ask(f"Number [{default}], q quits:" if default else "Number, q quits:") or default
         if answer == "q":
@@ -68,18 +70,20 @@ def _taken(console: Console, row: Row) -> bool:
 
 
 def _rows(console: Console) -> list[Row]:
-    embedded = [_embedded(catalogue()[name], note) for name, note in _EMBEDDED]
+    embedded = [_embedded(console, catalogue()[name], note) for name, note in _EMBEDDED]
     found = asyncio.run(discover(Places(variables=console.environment.variables)))
     offered = [_offered(offer) for offer in found if offer.kind in ("local", "key")]
     return [*embedded, *offered, Row("another server or key", "", _other)]
 
 
-def _embedded(entry: Entry, note: str) -> Row:
+def _embedded(console: Console, entry: Entry, note: str) -> Row:
     def take(console: Console) -> None:
-        fetch(console, entry)
+        fetch(console, entry, again=PROGRAM)
         set_value(console.environment, "model", entry.name)
 
-    return Row(entry.label, f"{size(entry.size)} to fetch, {memory(entry.memory)} of memory; {note}", take)
+    paused = begun(console.environment, entry) > 0
+    told = cost(console.environment, entry) + ("" if paused else f"; {note}")
+    return Row(entry.label, told, take, paused)
 
 
 def _offered(offer: ModelOffer) -> Row:
