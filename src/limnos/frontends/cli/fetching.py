@@ -54,11 +54,9 @@ def begun(environment: Environment, entry: Entry) -> int:
 
 def cost(environment: Environment, entry: Entry) -> str:
     """What an embedded model still takes: bytes to fetch, or how far a paused fetch came, and memory."""
-    here = begun(environment, entry)
-    bytes_ = (
-        f"paused: {size(here)} of {size(entry.size)} are here" if here else f"{size(entry.size)} to fetch"
-    )
-    return f"{bytes_}, {memory(entry.memory)} of memory"
+    here, whole = begun(environment, entry), size(entry.size)
+    fetched = f"paused: {size(here)} of {whole} are here" if here else f"{whole} to fetch"
+    return f"{fetched}, {memory(entry.memory)} of memory"
 
 
 def fetch(console: Console, entry: Entry, local: Path | None = None, again: str = "") -> None:
