@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ import pytest
 
 from limnos.agent.clock import SystemClock
 from limnos.agent.replay import Verification, verify
+from limnos.kernel.conversation import fold
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.events import CallFinished, TurnFinished, TurnStarted
+from limnos.store.audit import read_history
 from tests.service.house import House, Talk, answering, call, run, step
 
 Change = Callable[[list[dict[str, Any]]], None]
@@ -160,6 +163,70 @@ def test_a_record_that_contradicts_itself_is_found_without_checksums(
 
     assert divergence is not None
     assert divergence.what
+
+
+def _thoughts_without_text(records: list[dict[str, Any]]) -> None:
+    first(records, "reply_finished")["reasoning"] = [{}]
+
+
+def _rule_without_parts(records: list[dict[str, Any]]) -> None:
+    first(records, "approval_asked")["rule"] = {"effect": "allow"}
+
+
+def _folder_that_cannot_be(records: list[dict[str, Any]]) -> None:
+    for record in records:
+        if "cwd" in record:
+            record["cwd"] = "/a\0b"
+
+
+def _cost_that_is_no_number(records: list[dict[str, Any]]) -> None:
+    first(records, "usage")["cost"] = "much"
+
+
+def _cost_beyond_counting(records: list[dict[str, Any]]) -> None:
+    for record in records:
+        if record["type"] == "usage":
+            record["cost"] = "9E+999999"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _thoughts_without_text,
+        _rule_without_parts,
+        _folder_that_cannot_be,
+        _cost_that_is_no_number,
+        _cost_beyond_counting,
+    ],
+)
+def test_a_record_that_nobody_could_have_written_is_replayed_all_the_same(
+    work: list[str], tmp_path: Path, change: Change
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(without_sums(work, change))
+
+    assert found(path).replies == 3
+    assert fold(read_history(path).events).title == "do it"
+
+
+def _result_of_no_call(records: list[dict[str, Any]]) -> None:
+    result = first(records, "call_finished")
+    records.insert(records.index(result), {**result, "call": "never"})
+    for seq, record in enumerate(records, 1):
+        record["seq"] = seq
+
+
+def test_a_result_that_never_comes_is_waited_for_once_and_not_by_every_call(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    (house.work / "a.txt").write_text("x")
+    looks = (step("", call("read_file", path="a.txt"), call("now", zone=f"Etc/GMT+{n}")) for n in range(12))
+    talk = recorded(house, *looks, step("ok"))
+    path = Path(talk.session.path)
+    path.write_text(without_sums(path.read_text().splitlines(), _result_of_no_call))
+    began = time.monotonic()
+
+    assert found(path).divergence is not None
+    assert time.monotonic() - began < 6
 
 
 Story = Callable[[House], Awaitable[Talk]]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from limnos.kernel.errors import SessionInUseError, StorageError
-from limnos.kernel.events import CallFinished, Event, TurnStarted, Warned
+from limnos.kernel.events import CallFinished, Event, TurnStarted, UsageRecorded, Warned
 from limnos.store.audit import AuditLog, read_history
 from tests.store.disks import full_disk
 
@@ -228,6 +228,54 @@ def test_an_event_that_no_file_can_hold_is_an_error_and_the_next_one_stands(tmp_
     log.close()
 
     assert [event.seq for event in read_history(path).events] == [2]
+
+
+@pytest.mark.parametrize("cost", ["", "much", "NaN", "Infinity", "1e16", "9E+999999"])
+def test_a_cost_that_is_no_amount_of_money_is_damage(tmp_path: Path, cost: str) -> None:
+    path = tmp_path / "s.jsonl"
+    spent = UsageRecorded(model="m", prompt_tokens=1, completion_tokens=1)
+    write(path, spent.changed(seq=1, cost=cost), spent.changed(seq=2, cost="0.1"), spent.changed(seq=3))
+
+    history = read_history(path)
+
+    assert [event.seq for event in history.events] == [2, 3]
+    assert history.damaged
+
+
+def test_a_pipe_in_the_place_of_a_log_is_an_error_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "s.jsonl")
+    with pytest.raises(StorageError, match="no regular file"):
+        read_history(tmp_path / "s.jsonl")
+    with pytest.raises(StorageError):
+        AuditLog(tmp_path / "s.jsonl")
+    reader = os.open(tmp_path / "s.jsonl", os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(StorageError, match="no regular file"):
+        AuditLog(tmp_path / "s.jsonl")
+    os.close(reader)
+
+
+def test_a_pipe_in_the_place_of_what_is_kept_aside_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    write(path, warned(1), warned(2))
+    torn = path.read_bytes()[:-20]
+    path.write_bytes(torn)
+    os.mkfifo(tmp_path / "s.jsonl.damaged")
+
+    with pytest.raises(StorageError):
+        AuditLog(path)
+    assert path.read_bytes() == torn
+
+
+@pytest.mark.parametrize("odd", ["/proc/self/mem", "."])
+def test_what_cannot_be_read_is_an_error_that_names_it(tmp_path: Path, odd: str) -> None:
+    path = tmp_path / "s.jsonl"
+    path.symlink_to(odd)
+
+    with pytest.raises(
+        StorageError, match=r"s\.jsonl cannot be read: (Input/output error|Is a directory)"
+    ) as caught:
+        read_history(path)
+    assert "check the disk" in caught.value.fix
 
 
 def test_unknown_types_and_fields_are_passed_over(tmp_path: Path) -> None:

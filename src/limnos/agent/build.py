@@ -14,6 +14,7 @@ from limnos.agent.prompt import host_facts, system_prompt
 from limnos.agent.runner import Fittings, OpenQuestions, Runner
 from limnos.agent.sessions import SessionFiles
 from limnos.agent.settings import Environment, Settings
+from limnos.agent.stored_rules import stored_rules
 from limnos.agent.toolbox.files import file_tools
 from limnos.agent.toolbox.kernel import block_tool, catalogue_tool, clock_tool, plan_tool
 from limnos.agent.toolbox.search import search_tools
@@ -23,12 +24,12 @@ from limnos.context.window import Window, WindowSettings
 from limnos.kernel.approvals import Gate, GateSettings, Mode
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.conversation import fold
-from limnos.kernel.events import ApprovalAnswered, ApprovalAsked, Event, PlanUpdated, SessionStarted, Warned
+from limnos.kernel.events import Event, PlanUpdated, SessionStarted, Warned
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop
 from limnos.kernel.model import Model
 from limnos.kernel.registry import Catalogue, Registry
-from limnos.kernel.seams import Blobs, Clock, Rule
+from limnos.kernel.seams import Blobs, Clock
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import BLOCKS, Tool
@@ -235,23 +236,6 @@ def _meter(base: Home, settings: Settings) -> Callable[[], Meter]:
 
 def _inline_characters(settings: Settings, budget: int) -> int:
     return min(settings.inline_characters, budget * CHARACTERS_PER_TOKEN // INLINE_SHARE)
-
-
-def stored_rules(events: Sequence[Event], cwd: str) -> list[Rule]:
-    """The rules that a person's *always* stored in this session while it worked in `cwd`.
-
-    A rule names files relative to the folder: in another one it would mean files nobody was asked about.
-    """
-    asked = {event.approval: event.cwd for event in events if isinstance(event, ApprovalAsked)}
-    rules = (
-        event.rule
-        for event in events
-        if isinstance(event, ApprovalAnswered)
-        and event.answer == "always"
-        and asked.get(event.approval) == cwd
-    )
-    whole = (rule for rule in rules if rule and {"effect", "tool", "match", "scope"} <= set(rule))
-    return [Rule(*(str(rule[name]) for name in ("effect", "tool", "match", "scope"))) for rule in whole]
 
 
 def _after(path: Path, after: int) -> list[Event]:

@@ -3,11 +3,11 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+from limnos.agent.stored_rules import rule_of
 from limnos.kernel.cancel import Cancel
 from limnos.kernel.conversation import result_of
 from limnos.kernel.errors import LimitError, ModelError
@@ -30,7 +30,7 @@ from limnos.kernel.events import (
 from limnos.kernel.messages import Arguments, ToolCall, text_of
 from limnos.kernel.model import Delta, Finish, FinishReason, ReasoningDelta, Request, TextDelta, Usage
 from limnos.kernel.registry import Registry
-from limnos.kernel.seams import Answer, Question, Rule, parse_principal
+from limnos.kernel.seams import Answer, Question, parse_principal
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
 
 ORDER_S = 1.0
@@ -142,7 +142,7 @@ class RecordedModel:
             await self._finish_as_recorded()
         step = self._steps.popleft()
         for thought in step.reasoning:
-            yield ReasoningDelta(thought["text"], thought["signature"])
+            yield ReasoningDelta(str(thought.get("text", "")), thought.get("signature"))
         if step.text:
             yield TextDelta(step.text)
         if step.usage is not None:
@@ -183,6 +183,7 @@ class RecordedTools:
         self._finished = {event.call: event for event in episode.events if isinstance(event, CallFinished)}
         self._asked = deque(event for event in episode.events if isinstance(event, ApprovalAsked))
         self._again = {call: asyncio.Event() for call in self._finished}
+        self._patience_s = ORDER_S
         self._cancel = cancel
         self.registry = Registry()
         for _, tool in today.items():
@@ -219,10 +220,7 @@ class RecordedTools:
 
     def preview(self, arguments: Arguments) -> Preview:
         """The rule that the next recorded question offered."""
-        rule = self._asked.popleft().rule if self._asked else None
-        return Preview(
-            rule=Rule(rule["effect"], rule["tool"], rule["match"], rule["scope"]) if rule else None
-        )
+        return Preview(rule=rule_of(self._asked.popleft().rule) if self._asked else None)
 
     def hear(self, event: Event) -> None:
         """Listen to the replay: what ran side by side ends in the order of the record."""
@@ -230,10 +228,12 @@ class RecordedTools:
             self._again[event.call].set()
 
     async def _wait_for_those_before(self, call: str) -> None:
-        with suppress(TimeoutError):  # one that never comes is a divergence, found later
-            async with asyncio.timeout(ORDER_S):
+        try:
+            async with asyncio.timeout(self._patience_s):
                 for before in takewhile(lambda other: other != call, self._again):
                     await self._again[before].wait()
+        except TimeoutError:
+            self._patience_s = 0.0  # one that never comes is a divergence, found later: no more waiting
 
 
 def _unknown_tool(event: CallProposed, tools: RecordedTools) -> Tool:

@@ -12,8 +12,9 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
-from limnos.agent.build import ToolInputs, built_in_tools, mode_of, register, stored_rules
+from limnos.agent.build import ToolInputs, built_in_tools, mode_of, register
 from limnos.agent.recorded import Episode, RecordedAnswers, RecordedModel, RecordedTools, RecordEnds
+from limnos.agent.stored_rules import stored_rules
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
@@ -284,7 +285,8 @@ def _folder(episode: Episode, before: Sequence[Event]) -> str:
     found = (
         event.cwd
         for event in (*episode.events, *before)
-        if isinstance(event, CallStarted | ApprovalAsked | SessionStarted) and event.cwd
+        if isinstance(event, CallStarted | ApprovalAsked | SessionStarted)
+        if event.cwd and "\0" not in event.cwd
     )
     return next(found, "/")
 

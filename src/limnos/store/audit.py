@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from limnos.kernel.errors import SessionInUseError, StorageError
-from limnos.kernel.events import Event, from_record, to_record
+from limnos.kernel.events import Event, UsageRecorded, from_record, to_record
 from limnos.sdk.durable import sync_folder
+from limnos.sdk.regular import open_regular
+from limnos.store.amounts import amount
 from limnos.store.records import Loaded, RecordError, encode_record, read_records
 from limnos.store.whole import private_folder, storage_error
 
 # A lister asks for the lock for an instant to see who works; that must not look like a second writer.
 LOCK_TRIES = 20
 LOCK_PAUSE_S = 0.01
+# What should be a file may be a pipe, for whose reader nobody waits.
+_WRITING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class History(NamedTuple):
@@ -50,18 +54,22 @@ def _events(loaded: Loaded) -> tuple[Event, ...]:
         except TypeError:
             loaded.damaged += 1
             continue
-        if event is not None:
+        if isinstance(event, UsageRecorded) and amount(event.cost) is None:
+            loaded.damaged += 1
+        elif event is not None:
             events.append(event)
     return tuple(events)
 
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with open_regular(path) as file:
+            return file.read()
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror}", f"check who owns {path}") from None
+        what = f"{path} cannot be read: {error.strerror}"
+        raise StorageError(what, f"check the disk, and who owns {path}") from None
 
 
 class AuditLog:
@@ -147,13 +155,13 @@ class AuditLog:
 def _open(path: Path) -> int:
     try:
         private_folder(path.parent)
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        return os.open(path, _WRITING, 0o600)
     except OSError as error:
         raise storage_error(path, error) from None
 
 
 def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+    return os.open(path, flags | _WRITING, 0o600)
 
 
 def _lock(descriptor: int, path: Path) -> None:

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 
+from limnos.store.amounts import amount
 from limnos.store.whole import private_folder, storage_error
 
 
@@ -53,10 +54,6 @@ class SpendingFile:
         whole = data[: data.rfind(b"\n") + 1]
         self._offset += len(whole)
         for line in whole.decode("utf-8", "replace").splitlines():
-            day, _, amount = line.partition(" ")
-            try:
-                cost = Decimal(amount)
-            except InvalidOperation:
-                continue
-            if cost.is_finite():
+            day, _, written = line.partition(" ")
+            if (cost := amount(written)) is not None:
                 self._days[day] = self._days.get(day, Decimal(0)) + cost
