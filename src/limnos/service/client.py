@@ -7,7 +7,7 @@ from limnos.kernel.events import Event
 from limnos.kernel.seams import Answer
 
 SessionState: TypeAlias = Literal[
-    "working", "waiting", "interrupted", "done", "failed", "limit", "denied", "stopped", "empty"
+    "working", "waiting", "interrupted", "done", "failed", "limit", "denied", "stopped", "empty", "unreadable"
 ]
 
 
@@ -15,6 +15,7 @@ class SessionSummary(NamedTuple):
     """A row of the session list. `updated` is ISO 8601 in UTC; `path` is the audit log.
 
     `last_seq` is the number of its last event; there may be fewer events, as some numbers are not kept.
+    One that is unreadable has no time, and as its title what is wrong with the file, and what to do.
     """
 
     id: str
@@ -130,13 +131,13 @@ class Kernel(Protocol):
         ...
 
     def sessions(self, limit: int | None = None) -> list[SessionSummary]:
-        """All sessions, newest first."""
+        """All sessions, newest first; behind them what could not be read, which hides no other."""
         ...
 
     def newest_in(self, folder: str) -> SessionSummary | None:
         """The newest session with a turn that was started in `folder`, among the newest of all.
 
-        None when there is none. Raises StorageError.
+        None when there is none.
         """
         ...
 

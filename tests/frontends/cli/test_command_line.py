@@ -15,7 +15,7 @@ from limnos.frontends.cli.table import COMMANDS
 from limnos.providers.catalogue import entry
 from limnos.providers.weights import Weights
 from limnos.testing.model_server import JSON, Answer, ModelServer
-from tests.frontends.cli.support import environment, limnos, script, work_folder
+from tests.frontends.cli.support import Tty, environment, limnos, script, work_folder
 
 SAYS_HELLO = {"text": "Hello **there**.\n\n- one"}
 HELP = """\
@@ -466,3 +466,29 @@ def test_doctor_asks_a_configured_server_for_its_models_alone(
 
     found, requests = asyncio.run(checked())
     assert (found["state"], requests) == (state, [("GET", "/v1/models")])
+
+
+def test_a_session_that_cannot_be_read_is_named_with_its_way_out_beside_the_others(tmp_path: Path) -> None:
+    limnos(tmp_path, "run", "hi", LIMNOS_MODEL=script(tmp_path, SAYS_HELLO))
+    good = limnos(tmp_path, "sessions").stdout.split("\t")[0]
+    folder = next((tmp_path / "home").glob("personas/default/sessions/*/*"))
+    (folder / "20260101T000000-sbad00.jsonl").write_bytes(b"no record")
+
+    listed = limnos(tmp_path, "sessions")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    rows = [row.split("\t") for row in listed.stdout.splitlines()]
+    assert [row[:2] for row in rows] == [[good, "done"], ["sbad00", "unreadable"]]
+    assert "sbad00.jsonl holds no record that can be read; put it back" in rows[1][4]
+
+    shown = Tty.start(tmp_path, "sessions")
+    shown.wait_for("sbad00  unreadable")
+    shown.wait_for("sbad00: ")
+    shown.wait_for("holds no record")
+    shown.wait_for("move it out of this folder")
+    shown.wait_for(f"next: limnos open {good}")
+    assert shown.end() == 0
+
+    assert f"limnos open {good}" in limnos(tmp_path, "status").stdout
+    piped = limnos(tmp_path, given="/sessions\n", LIMNOS_MODEL=script(tmp_path, SAYS_HELLO))
+    assert good in piped.stdout + piped.stderr
+    assert "sbad00  unreadable" in piped.stdout + piped.stderr

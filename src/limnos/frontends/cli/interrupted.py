@@ -2,16 +2,12 @@
 
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
-from limnos.kernel.errors import StorageError
 from limnos.service.client import Kernel
 
 
 def tell_interrupted(console: Console, kernel: Kernel) -> None:
     """Name the newest session of this folder when its last turn has no end."""
-    try:
-        last = kernel.newest_in(console.folder)
-    except StorageError:  # an old file that cannot be read must not stand in the way of a new chat
-        return
+    last = kernel.newest_in(console.folder)
     if last is not None and last.state == "interrupted":
         name = one_line(last.id)
         text = f"session {name} was interrupted  next: limnos open {name}"

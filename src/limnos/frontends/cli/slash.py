@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from limnos import lazy
+from limnos.frontends.cli.cells import wrap
 from limnos.frontends.cli.clipboard import copy
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line, visible
@@ -186,14 +187,13 @@ class Desk:
 
     async def sessions(self, _: str) -> list[Line]:
         """list the newest sessions"""
-        rows = [
-            line(
-                f"  {one_line(row.id)}  {row.state:<11}  {when(row.updated, self.console.now())}  ",
-                one_line(row.title),
-            )
-            for row in self.kernel.sessions(_LISTED)
-        ]
-        return [*(self.console.look.cut(row) for row in rows), line("next: limnos open ID")]
+        look, rows = self.console.look, list[Line]()
+        for session in self.kernel.sessions(_LISTED):
+            stamp = when(session.updated, self.console.now(), look.zone)
+            row = line(f"  {one_line(session.id)}  {session.state:<11}  {stamp}  ", one_line(session.title))
+            whole = session.state == "unreadable"  # its title says what to do
+            rows += wrap(row, look.cells, "    ") if whole else [look.cut(row)]
+        return [*rows, line("next: limnos open ID")]
 
     async def context(self, _: str) -> list[Line]:
         """show what fills the window"""

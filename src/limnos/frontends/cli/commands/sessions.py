@@ -1,6 +1,7 @@
 """`limnos sessions`."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 from limnos.frontends.cli.console import Console
@@ -17,6 +18,7 @@ _SIGNS: dict[SessionState, str] = {
     "interrupted": "ask",
     "done": "done",
     "failed": "failed",
+    "unreadable": "failed",
 }
 _STATES: dict[SessionState, str] = {"waiting": "waiting for you"}
 
@@ -60,9 +62,20 @@ def sessions(
         console.say("no sessions yet  next: limnos")
         return
     console.rows(header, rows, [_SIGNS.get(session.state, "idle") for session in found])
-    if found and people:
-        first = next((session for session in found if session.state in ("waiting", "interrupted")), found[0])
-        console.say(f"next: limnos open {one_line(first.id)}")
+    if people:
+        _say_more(console, found)
+
+
+def _say_more(console: Console, found: Sequence[SessionSummary]) -> None:
+    """What a cut row may hide of an unreadable session, and which one to open."""
+    for session in found:
+        if session.state == "unreadable":
+            text = f"{session.id}: {session.title}"
+            console.say_line(console.look.signed("failed", one_line(text)))
+    usable = [session for session in found if session.state != "unreadable"]
+    asking = [session for session in usable if session.state in ("waiting", "interrupted")]
+    for session in (asking or usable)[:1]:
+        console.say(f"next: limnos open {one_line(session.id)}")
 
 
 async def _found(console: Console, limit: int | None) -> list[SessionSummary]:

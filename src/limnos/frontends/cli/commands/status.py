@@ -33,8 +33,9 @@ def status(console: Console, as_json: Annotated[bool, Option("--json", help="one
         ("model", f"{one_line(model)}, mode {settings.mode}"),
         ("sessions", counts),
     ]
-    if found:
-        last = max(found, key=lambda session: session.updated)
+    usable = [session for session in found if session.state != "unreadable"]
+    if usable:
+        last = max(usable, key=lambda session: session.updated)
         people = console.terminal.columns_for_lists
         stamp = when(last.updated, console.now(), console.look.zone) if people else last.updated
         rows.append(("last", f"{stamp}  next: limnos open {one_line(last.id)}"))
