@@ -27,8 +27,10 @@ from limnos.kernel.events import (
     Warned,
 )
 from limnos.store.audit import AuditLog, read_history
+from limnos.store.records import MAX_LINE
 from limnos.testing.doubles import FixedClock
 from tests.service.house import House, answering, call, run, step
+from tests.store.disks import full_disk
 
 STARTED = SessionStarted(persona="default", cwd="/w", program="limnos 0")
 SAID = TurnStarted(
@@ -357,3 +359,45 @@ def test_the_list_follows_a_session_while_it_works_waits_and_ends(tmp_path: Path
     run(story())
 
     assert states == ["empty", "working", "waiting", "working", "done", "done"]
+
+
+def test_a_fork_on_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    with full_disk(tmp_path / "disk") as disk:
+        files = sessions(disk.folder)
+        write(files, "s1", STARTED, SAID, STEP, *FILLER, ended("done")).close()
+        with disk.filled(100), pytest.raises(StorageError, match=r"full|File too large"):
+            files.fork("s1", "s2", None)
+
+        assert [path.name.rsplit("-", 1)[-1] for path in disk.folder.rglob("*") if path.is_file()] == [
+            "s1.jsonl"
+        ]
+        assert len(read_history(files.fork("s1", "s2", None)).events) == len(FILLER) + 4
+
+
+def test_a_fork_of_a_fork_says_where_it_comes_from_and_both_are_listed(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", STARTED, SAID, STEP, STEP, ended("done")).close()
+    files.fork("s1", "s2", 3)
+    files.fork("s2", "s3", None)
+
+    started = read_history(files.find("s3")).events[0]
+
+    assert isinstance(started, SessionStarted)
+    assert started.forked_from == "s2#5"
+    assert {row.id: row.state for row in files.summaries()} == {
+        "s1": "done",
+        "s2": "stopped",
+        "s3": "stopped",
+    }
+
+
+def test_what_no_file_can_hold_is_an_error_of_the_fork_and_leaves_nothing(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    write(files, "s1", STARTED, SAID, STEP).close()
+    line = b'{"v":1,"seq":4,"type":"warning","code":"c","text":"%b"}\n' % (b"x" * (MAX_LINE - 60))
+    with files.find("s1").open("ab") as file:
+        file.write(line + b'{"v":1,"seq":5,"type":"step_finished","text":""}\n')
+
+    with pytest.raises(StorageError, match="warning cannot be saved"):
+        files.fork("s1", "s2", None)
+    assert not files.exists("s2")

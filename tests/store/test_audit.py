@@ -346,6 +346,23 @@ def test_a_full_disk_is_called_full(tmp_path: Path) -> None:
     assert "free some space" in caught.value.fix
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_log_that_somebody_removed_is_not_written_into_the_void(tmp_path: Path, replaced: bool) -> None:
+    path = tmp_path / "s.jsonl"
+    log = AuditLog(path)
+    log.append(warned(1), durable=True)
+    if replaced:
+        path.with_name("copy").write_bytes(path.read_bytes())
+        path.with_name("copy").replace(path)
+    else:
+        path.unlink()
+
+    with pytest.raises(StorageError, match="was removed while it was written") as caught:
+        log.append(warned(2), durable=True)
+    assert "new session" in caught.value.fix
+    log.close()
+
+
 def test_a_home_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where the folder should be")
 

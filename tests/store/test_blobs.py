@@ -1,5 +1,6 @@
 """Payloads by content."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,18 @@ def test_a_damaged_block_is_not_passed_off_as_the_right_one(tmp_path: Path, cont
 
     with pytest.raises(KeyError):
         store.get(block)
+
+
+def test_a_pipe_in_the_place_of_a_block_is_replaced_and_not_waited_for(tmp_path: Path) -> None:
+    store = BlobStore(tmp_path)
+    block = store.put(b"abc")
+    path = tmp_path / block[1:3] / block
+    path.unlink()
+    os.mkfifo(path)
+
+    with pytest.raises(KeyError):
+        store.get(block)
+    assert store.get(store.put(b"abc")) == b"abc"
 
 
 @pytest.mark.parametrize("damage", [b"a", b"abd"])

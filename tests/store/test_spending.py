@@ -1,5 +1,6 @@
 """Money that several processes spend at once."""
 
+import os
 import subprocess
 import sys
 from decimal import Decimal
@@ -9,6 +10,7 @@ import pytest
 
 from limnos.kernel.errors import StorageError
 from limnos.store.spending import SpendingFile
+from tests.store.disks import full_disk
 
 SPEND = """
 import sys
@@ -62,7 +64,7 @@ def test_lines_that_are_no_amount_do_not_count_and_do_not_break(tmp_path: Path) 
     assert mine.today() == 1
     mine.add(Decimal(3))
 
-    assert mine.today() == 1
+    assert mine.today() == 1 + 2 + 3, "the half line took the next one with it"
 
 
 def test_a_disk_that_refuses_is_an_error(tmp_path: Path) -> None:
@@ -72,3 +74,25 @@ def test_a_disk_that_refuses_is_an_error(tmp_path: Path) -> None:
         spending(tmp_path / "spending.log").add(Decimal(1))
 
     assert "full" in caught.value.what
+
+
+def test_a_full_disk_loses_only_what_it_refused(tmp_path: Path) -> None:
+    with full_disk(tmp_path / "disk") as disk:
+        path = disk.folder / "spending.log"
+        mine = spending(path)
+        mine.add(Decimal(1))
+        with disk.filled(path.stat().st_size + 5), pytest.raises(StorageError):
+            mine.add(Decimal("0." + "1" * 8000))
+        kept = mine.today()
+        mine.add(Decimal(2))
+
+        assert (kept, 3 <= mine.today() < 4) == (1, True)
+
+
+def test_a_pipe_in_its_place_is_an_error_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "spending.log")
+
+    with pytest.raises(StorageError):
+        spending(tmp_path / "spending.log").add(Decimal(1))
+    with pytest.raises(StorageError, match="no regular file"):
+        spending(tmp_path / "spending.log").today()

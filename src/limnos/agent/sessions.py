@@ -18,12 +18,11 @@ from limnos.kernel.events import (
     SessionStarted,
     StepFinished,
     TurnFinished,
-    to_record,
 )
 from limnos.kernel.seams import Clock
 from limnos.sdk.regular import open_regular
-from limnos.store.audit import read_history
-from limnos.store.records import encode_record, parse_record
+from limnos.store.audit import line_of, read_history
+from limnos.store.records import parse_record
 from limnos.store.whole import storage_error, write_whole
 
 _FIRST_LINE = 65_536
@@ -101,7 +100,7 @@ class SessionFiles:
         copied = [_copied(event, fresh, f"{session}#{events[-1].seq}") for event in events]
         copied += self._ended(copied)
         try:
-            write_whole(path, b"".join(encode_record(to_record(event)) for event in copied))
+            write_whole(path, b"".join(map(line_of, copied)))
         except OSError as error:
             raise storage_error(path, error, "try again") from None
         return path

@@ -13,13 +13,11 @@ from limnos.sdk.durable import sync_folder
 from limnos.sdk.regular import open_regular
 from limnos.store.amounts import amount
 from limnos.store.records import Loaded, RecordError, encode_record, read_records
-from limnos.store.whole import private_folder, storage_error
+from limnos.store.whole import open_to_append, storage_error
 
 # A lister asks for the lock for an instant to see who works; that must not look like a second writer.
 LOCK_TRIES = 20
 LOCK_PAUSE_S = 0.01
-# What should be a file may be a pipe, for whose reader nobody waits.
-_WRITING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class History(NamedTuple):
@@ -72,6 +70,16 @@ def _read(path: Path) -> bytes:
         raise StorageError(what, f"check the disk, and who owns {path}") from None
 
 
+def line_of(event: Event) -> bytes:
+    """The line of a session file that stands for `event`. Raises StorageError for what no file can hold."""
+    try:
+        return encode_record(to_record(event))
+    except RecordError as error:
+        raise StorageError(
+            f"the event {event.type} cannot be saved: {error}", "ask for less at once, then /continue"
+        ) from None
+
+
 class AuditLog:
     """The writer of one session file. One process holds it at a time; others may read."""
 
@@ -81,7 +89,10 @@ class AuditLog:
         Raises SessionInUseError when another process writes it, StorageError when the disk refuses.
         """
         self.path = path
-        self._descriptor = _open(path)
+        try:
+            self._descriptor = open_to_append(path)
+        except OSError as error:
+            raise storage_error(path, error) from None
         try:
             _lock(self._descriptor, path)
             data = _read(path)
@@ -103,26 +114,22 @@ class AuditLog:
 
         When that fails nothing of the line stays: the next one stands alone. Raises StorageError.
         """
-        line = self._line(event)
+        line, removed = line_of(event), False
         try:
             written = os.write(self._descriptor, line)
             while written < len(line):
                 written += os.write(self._descriptor, line[written:])
             if durable:
                 os.fdatasync(self._descriptor)
+                removed = os.fstat(self._descriptor).st_nlink == 0
         except OSError as error:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
             raise storage_error(self.path, error) from None
+        if removed:
+            what = f"nothing is saved from now on: {self.path} was removed while it was written"
+            raise StorageError(what, "start a new session, or put the file back and open it again")
         self._size += len(line)
-
-    def _line(self, event: Event) -> bytes:
-        try:
-            return encode_record(to_record(event))
-        except RecordError as error:
-            raise StorageError(
-                f"the event {event.type} cannot be saved: {error}", "ask for less at once, then /continue"
-            ) from None
 
     def close(self) -> None:
         """Flush to the disk and give the lock back; may be called twice."""
@@ -140,7 +147,7 @@ class AuditLog:
         """Move a torn last line into a file beside, so that the next record stands alone."""
         if loaded.torn:
             aside = self.path.with_name(self.path.name + ".damaged")
-            with open(aside, "ab", opener=_private) as file:
+            with open(open_to_append(aside), "ab") as file:
                 file.write(loaded.torn + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
@@ -150,18 +157,6 @@ class AuditLog:
             os.fsync(self._descriptor)
         elif not loaded.ends_with_newline:
             os.write(self._descriptor, b"\n")
-
-
-def _open(path: Path) -> int:
-    try:
-        private_folder(path.parent)
-        return os.open(path, _WRITING, 0o600)
-    except OSError as error:
-        raise storage_error(path, error) from None
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | _WRITING, 0o600)
 
 
 def _lock(descriptor: int, path: Path) -> None:

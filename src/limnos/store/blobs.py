@@ -4,6 +4,7 @@ import hashlib
 import re
 from pathlib import Path
 
+from limnos.sdk.regular import open_regular
 from limnos.store.whole import storage_error, write_whole
 
 _BLOCK = re.compile(r"b[0-9a-f]{32}")
@@ -32,7 +33,7 @@ class BlobStore:
         if not _BLOCK.fullmatch(block):
             raise KeyError(block)
         try:
-            data = self._path(block).read_bytes()
+            data = _read(self._path(block))
         except OSError:
             raise KeyError(block) from None
         if _block_of(data) != block:
@@ -47,8 +48,13 @@ def _block_of(data: bytes) -> str:
     return "b" + hashlib.sha256(data).hexdigest()[:32]
 
 
+def _read(path: Path) -> bytes:
+    with open_regular(path) as file:
+        return file.read()
+
+
 def _holds(path: Path, data: bytes) -> bool:
     try:
-        return path.read_bytes() == data
+        return _read(path) == data
     except OSError:
         return False

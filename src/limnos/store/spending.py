@@ -5,8 +5,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
+from limnos.sdk.regular import open_regular
 from limnos.store.amounts import amount
-from limnos.store.whole import private_folder, storage_error
+from limnos.store.whole import open_to_append, storage_error
 
 
 class SpendingFile:
@@ -21,10 +22,10 @@ class SpendingFile:
     def add(self, cost: Decimal) -> None:
         """Append a cost. Raises StorageError."""
         try:
-            private_folder(self._path.parent)
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            descriptor = open_to_append(self._path)
             try:
-                line = f"{self._now()[:10]} {cost}\n".encode()
+                # half a line of a full disk or a crash may be there: it must not swallow this one
+                line = f"\n{self._now()[:10]} {cost}\n".encode()
                 while line:
                     line = line[os.write(descriptor, line) :]
             finally:
@@ -44,7 +45,7 @@ class SpendingFile:
 
     def _catch_up(self) -> None:
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 file.seek(self._offset)
                 data = file.read()
         except FileNotFoundError:

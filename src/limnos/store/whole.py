@@ -19,6 +19,15 @@ def private_folder(path: Path) -> None:
     path.mkdir(exist_ok=True)
 
 
+def open_to_append(path: Path) -> int:
+    """A descriptor that adds to the end of `path`, which is made, mode 0600, if it is missing.
+
+    So are its folders. A pipe in its place is not waited for. Raises OSError.
+    """
+    private_folder(path.parent)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Replace `path`, mode 0600, with its folders: a reader sees the old or the new file, never a half.
 
