@@ -482,7 +482,7 @@ def test_a_session_that_cannot_be_read_is_named_with_its_way_out_beside_the_othe
 
     shown = Tty.start(tmp_path, "sessions")
     shown.wait_for("sbad00  unreadable")
-    shown.wait_for("sbad00: ")
+    shown.wait_for("sbad00:")
     shown.wait_for("holds no record")
     shown.wait_for("move it out of this folder")
     shown.wait_for(f"next: limnos open {good}")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.frontends.cli.support import limnos, script
+from tests.frontends.cli.support import limnos, script, work_folder
 
 SAYS_HELLO = {"text": "Hello **there**."}
 
@@ -37,7 +37,7 @@ def test_settings_are_set_explained_and_unset_with_the_next_command(tmp_path: Pa
     assert limnos(tmp_path, "config", "get", "steps").stdout == "40\n"
     assert limnos(tmp_path, "config", "--explain", "steps").stdout == (
         "steps = 40   from ~/home/config.toml\n"
-        "  not set   flag, LIMNOS_STEPS, .limnos/config.toml, /etc/limnos/config.toml\n"
+        "  not set   --steps, LIMNOS_STEPS, .limnos/config.toml, /etc/limnos/config.toml\n"
         "  hidden    default: says 25\n"
     )
     overridden = limnos(tmp_path, "config", "--explain", "steps", LIMNOS_STEPS="7").stdout
@@ -161,3 +161,27 @@ def test_the_model_that_is_used_is_named_where_none_is_set(tmp_path: Path) -> No
     )
     record = json.loads(limnos(tmp_path, "config", "--explain", "model", "--json").stdout)
     assert (record["value"], record["used"]) == ("", "own/m")
+
+
+def test_an_explanation_tells_what_the_folder_says_and_that_it_does_not_count(tmp_path: Path) -> None:
+    folder = work_folder(tmp_path) / ".limnos"
+    folder.mkdir()
+    (folder / "config.toml").write_text('steps = 3\nmodel = "other"\n')
+    limnos(tmp_path, "config", "set", "steps", "9")
+
+    assert limnos(tmp_path, "config", "--explain", "steps", LIMNOS_STEPS="7").stdout.splitlines() == [
+        "steps = 7   from LIMNOS_STEPS",
+        "  not set   --steps, /etc/limnos/config.toml",
+        "  ignored   .limnos/config.toml: says 3, which counts with --trust only",
+        "  hidden    ~/home/config.toml: says 9",
+        "  hidden    default: says 25",
+    ]
+    ignored = "  ignored   .limnos/config.toml: a workspace may not set model"
+    assert ignored in limnos(tmp_path, "config", "--explain", "model").stdout.splitlines()
+    assert "--" not in limnos(tmp_path, "config", "--explain", "grace.seconds").stdout
+    (folder / "config.toml").write_text("steps = \n")
+    broken = limnos(tmp_path, "config", "--explain", "steps")
+    assert broken.returncode == 0
+    assert "  ignored   .limnos/config.toml: " in broken.stdout
+    record = json.loads(limnos(tmp_path, "config", "--explain", "steps", "--json").stdout)
+    assert (record["value"], record["layers"][2]["value"]) == (9, None)

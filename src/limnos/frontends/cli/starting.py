@@ -71,6 +71,11 @@ def open_request(
     )
 
 
+def flag_of(key: str) -> str:
+    """The flag that sets `key`; empty when none does."""
+    return _FLAGS[key][0] if key in _FLAGS else ""
+
+
 def _check(key: Key, text: str) -> None:
     flag, example = _FLAGS[key.name]
     try:

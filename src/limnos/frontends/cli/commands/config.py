@@ -1,9 +1,10 @@
 """`limnos config`: settings and where they come from."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
-from limnos.agent.settings import KEYS, Explanation, Value, explain, known_key, load
+from limnos.agent.settings import KEYS, Explanation, Layer, Value, explain, known_key, load
 from limnos.agent.settings_file import set_value, unset_value
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
@@ -14,10 +15,12 @@ from limnos.frontends.cli.provider_settings import (
     next_command,
     provider_explanations,
 )
+from limnos.frontends.cli.starting import flag_of
 from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import UsageError
 from limnos.providers.catalogue import catalogue
 
+_PROJECT = ".limnos/config.toml"
 _Key = Annotated[str, Argument(metavar="KEY", help="a setting of limnos config list")]
 _Json = Annotated[bool, Option("--json", help="one record a line")]
 
@@ -80,6 +83,7 @@ def config(
             "limnos config needs one of: get, set, unset, list, --explain KEY", "limnos config list"
         )
     found = _found(console, key)
+    found = found if key.startswith(PREFIX) else _with_folder(console, found)
     if as_json:
         layers = [{"name": item.name, "value": item.value, "note": item.note} for item in found.layers]
         record = {"key": key, "value": found.value, "from": found.origin, "layers": layers}
@@ -92,17 +96,35 @@ def _found(console: Console, key: str) -> Explanation:
     return (explain_provider if key.startswith(PREFIX) else explain)(console.environment, key)
 
 
+def _with_folder(console: Console, found: Explanation) -> Explanation:
+    """`found` with what the file of this folder says, which counts only where the folder is trusted."""
+    try:
+        folder = Path(console.folder)
+        if (folder / _PROJECT).parent == console.environment.home:
+            return found
+        trusted = explain(console.environment, found.key.name, workspace=folder)
+        said = next(layer for layer in trusted.layers if layer.name == _PROJECT)
+    except UsageError as error:
+        said = Layer(_PROJECT, None, error.what)
+    if said.value is not None and not said.note:
+        said = said._replace(note=f"says {_quoted(said.value)}, which counts with --trust only")
+    return found._replace(layers=tuple(said if one.name == _PROJECT else one for one in found.layers))
+
+
 def _explain(console: Console, found: Explanation) -> None:
-    value = json.dumps(found.value, ensure_ascii=False)
-    console.data(f"{found.key.name} = {one_line(value)}   from {_place(console, found.origin)}\n")
-    unset_names = [_place(console, item.name) for item in found.layers if item.value is None]
-    hidden = [item for item in found.layers if item.value is not None and item.name != found.origin]
-    if unset_names:
-        console.data(f"  not set   {', '.join(unset_names)}\n")
-    for item in hidden:
-        said = one_line(json.dumps(item.value, ensure_ascii=False))
-        label, note = ("ignored", item.note) if item.note else ("hidden", f"says {said}")
-        console.data(f"  {label:<8}  {_place(console, item.name)}: {one_line(note)}\n")
+    origin = _place(console, found.origin)
+    console.data(f"{found.key.name} = {_quoted(found.value)}   from {origin}\n")
+    flag = flag_of(found.key.name)
+    layers = [item._replace(name=flag) if item.name == "flag" else item for item in found.layers]
+    silent = [item.name for item in layers if item.name and item.value is None and not item.note]
+    if silent:
+        console.data(f"  not set   {', '.join(_place(console, name) for name in silent)}\n")
+    for item in layers:
+        place = _place(console, item.name)
+        if item.note:
+            console.data(f"  ignored   {place}: {one_line(item.note)}\n")
+        elif item.value is not None and item.name != found.origin:
+            console.data(f"  hidden    {place}: says {_quoted(item.value)}\n")
     if found.key.name == "model" and not found.value:
         console.data(f"  used      {', '.join(map(one_line, _used(console)))}\n")
 
@@ -117,6 +139,10 @@ def _used(console: Console) -> tuple[str, str]:
 
 def _place(console: Console, name: str) -> str:
     return console.look.path(one_line(name))
+
+
+def _quoted(value: Value | None) -> str:
+    return one_line(json.dumps(value, ensure_ascii=False))
 
 
 def _text(value: Value) -> str:
