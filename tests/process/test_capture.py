@@ -2,14 +2,20 @@
 
 import asyncio
 import os
+import resource
 import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from limnos.process.capture import Bounded, Completed, run
+from limnos.process.child import start
 from limnos.process.spawn import ChildSpec, StartError
+from tests.store.disks import full_disk
 
 from .test_child import alive, gone
 
@@ -117,6 +123,44 @@ def test_a_second_cancel_during_the_grace_kills_at_once() -> None:
 def test_a_missing_program_is_named() -> None:
     with pytest.raises(StartError, match="no-such-program cannot run"):
         asyncio.run(run(ChildSpec(("no-such-program",), cwd="/", env=PATH), timeout_s=5))
+
+
+@pytest.mark.parametrize(
+    ("argument", "reason", "fix"),
+    [
+        ("a\0b", "cannot be passed on", "correct it"),
+        ("\ud800", "cannot be passed on", "correct it"),
+        ("x" * 200_000, "Argument list too long", "into a file"),
+    ],
+)
+def test_an_argument_that_no_program_can_get_is_an_error(argument: str, reason: str, fix: str) -> None:
+    with pytest.raises(StartError, match=f"echo cannot run: .*{reason}") as caught:
+        asyncio.run(run(ChildSpec(("echo", argument), cwd="/", env=PATH), timeout_s=5))
+    assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize("begin", [partial(run, timeout_s=5), start])
+def test_without_a_descriptor_left_nothing_is_started_and_the_error_says_why(
+    begin: Callable[[ChildSpec], Awaitable[object]],
+) -> None:
+    async def exhausted() -> None:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            await begin(ChildSpec(("/bin/true",), cwd="/"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    with pytest.raises(StartError, match="true cannot run: Too many open files") as caught:
+        asyncio.run(exhausted())
+    assert "open files" in caught.value.fix
+
+
+def test_input_that_the_disk_has_no_room_for_is_an_error(tmp_path: Path) -> None:
+    with full_disk(tmp_path / "disk") as disk, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(disk.folder))
+        with disk.filled(), pytest.raises(StartError, match=r"sh cannot run: (No space|File too large)"):
+            sh("cat", stdin=b"x" * 100_000)
 
 
 def test_a_file_that_is_no_program_gives_a_status_and_a_reason(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Children end when told, take their group with them and leave nothing behind."""
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -218,3 +219,47 @@ def test_stderr_is_kept_within_bounds() -> None:
     text = run(noisy())
     assert len(text) == 8192
     assert text.endswith("the end")
+
+
+def test_a_start_that_is_cancelled_at_any_moment_leaves_nothing_running() -> None:
+    def children() -> set[str]:
+        return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+
+    async def cancelled(steps: int) -> bool:
+        task = asyncio.create_task(start(sh("sleep 600")))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        try:
+            child = await task
+        except asyncio.CancelledError:
+            return True
+        await child.stop(0)
+        return False
+
+    async def all_moments() -> list[bool]:
+        return [await cancelled(steps) for steps in range(6)]
+
+    before = children(), len(os.listdir("/proc/self/fd"))
+    seen = run(all_moments())
+
+    assert True in seen[1:]
+    assert False in seen
+    assert (children(), len(os.listdir("/proc/self/fd"))) == before
+
+
+def test_where_processes_cannot_be_watched_by_descriptor_they_are_watched_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def forbidden(pid: int) -> int:
+        raise PermissionError(errno.EPERM, f"no descriptor for {pid}")
+
+    monkeypatch.setattr(os, "pidfd_open", forbidden)
+
+    async def stop() -> tuple[int, int]:
+        ends, stays = await start(sh("exit 3")), await start(sh("sleep 600"))
+        status = await ends.wait(10)
+        await ends.stop()
+        return status, await stays.stop(5)
+
+    assert run(stop()) == (3, -signal.SIGTERM)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import NamedTuple
 
-from limnos.process.spawn import ChildSpec, Drain, Leader, Streams, start_leader
+from limnos.process.spawn import ChildSpec, Drain, Leader, Streams, start_errors, start_leader
 
 
 class Completed(NamedTuple):
@@ -87,8 +87,8 @@ async def run(
 
 
 def _start(spec: ChildSpec, stdin: bytes, take: Callable[[bytes], None]) -> tuple[Leader, Drain]:
-    read, write = os.pipe()
-    with ExitStack() as undo:
+    with start_errors(spec), ExitStack() as undo:
+        read, write = os.pipe()
         undo.callback(os.close, read)
         try:
             with _input(stdin) as source:

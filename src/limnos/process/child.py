@@ -6,7 +6,7 @@ import socket
 from collections import deque
 from contextlib import ExitStack, suppress
 
-from limnos.process.spawn import ChildSpec, Drain, Leader, Streams, start_leader
+from limnos.process.spawn import ChildSpec, Drain, Leader, Streams, start_errors, start_leader
 
 _STDERR_KEPT = 8192
 _LINE_LIMIT = 1 << 20
@@ -73,18 +73,30 @@ async def start(spec: ChildSpec) -> Child:
 
     Lines of up to 1 MiB can be read from it. The caller must `stop` it.
     """
-    ours, theirs = socket.socketpair()
-    err_read, err_write = os.pipe()
-    with ExitStack() as undo:
-        undo.callback(ours.close)
-        undo.callback(os.close, err_read)
-        try:
-            leader = start_leader(spec, Streams(theirs.fileno(), theirs.fileno(), err_write))
-        finally:
-            theirs.close()
-            os.close(err_write)
-        undo.pop_all()
-    reader, writer = await asyncio.open_connection(sock=ours, limit=_LINE_LIMIT)
+    leader, ours, err_read = _start(spec)
+    try:
+        reader, writer = await asyncio.open_connection(sock=ours, limit=_LINE_LIMIT)
+    except BaseException:
+        ours.close()
+        os.close(err_read)
+        await leader.stop(0)
+        raise
     child = Child(leader, reader, writer)
     child.follow_stderr(err_read)
     return child
+
+
+def _start(spec: ChildSpec) -> tuple[Leader, socket.socket, int]:
+    """The running program, our end of its standard input and output, and that of its standard error."""
+    with start_errors(spec), ExitStack() as undo:
+        ours, theirs = socket.socketpair()
+        undo.callback(ours.close)
+        with theirs:
+            err_read, err_write = os.pipe()
+            undo.callback(os.close, err_read)
+            try:
+                leader = start_leader(spec, Streams(theirs.fileno(), theirs.fileno(), err_write))
+            finally:
+                os.close(err_write)
+        undo.pop_all()
+    return leader, ours, err_read

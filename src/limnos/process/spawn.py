@@ -1,6 +1,7 @@
 """Starts a program in a group of its own and follows it to its end; the base of `child` and `capture`."""
 
 import asyncio
+import errno
 import json
 import os
 import shutil
@@ -8,8 +9,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -111,10 +112,14 @@ class Leader:
         return -signal.SIGKILL if self.running else self._exit.result()
 
     def _watch(self) -> None:
-        if not hasattr(os, "pidfd_open"):
+        try:
+            descriptor = os.pidfd_open(self.pid)
+        except (
+            AttributeError,
+            OSError,
+        ):  # another system, or one that forbids it
             threading.Thread(target=self._wait_in_thread, daemon=True).start()
             return
-        descriptor = os.pidfd_open(self.pid)
 
         def ended() -> None:
             self._loop.remove_reader(descriptor)
@@ -144,12 +149,28 @@ class Streams(NamedTuple):
     stderr: int = subprocess.DEVNULL
 
 
+@contextmanager
+def start_errors(spec: ChildSpec) -> Generator[None]:
+    """Turn what the system says against a start into a `StartError`."""
+    name = spec.argv[0]
+    try:
+        yield
+    except OSError as error:
+        large = error.errno == errno.E2BIG
+        fix = "put what is long into a file" if large else "free memory, processes, open files or disk space"
+        raise StartError(f"{name} cannot run: {error.strerror}", fix) from error
+    except ValueError as error:
+        raise StartError(
+            f"{name} cannot run: an argument or variable cannot be passed on: {error}", "correct it"
+        ) from error
+
+
 def start_leader(spec: ChildSpec, streams: Streams) -> Leader:
     """Start `spec` in a session of its own. Raises `StartError`. Must be called inside the running loop."""
     program = _resolve(spec)
     setup = json.dumps({"limits": spec.limits.as_rlimits(), "ctype": "LC_CTYPE" in spec.env})
     launcher = (sys.executable, "-I", "-S", _LAUNCHER, str(os.getpid()), setup, program)
-    try:
+    with start_errors(spec):
         process = subprocess.Popen(  # the launch itself takes about 2 ms
             (*launcher, *spec.argv),
             stdin=streams.stdin,
@@ -160,10 +181,6 @@ def start_leader(spec: ChildSpec, streams: Streams) -> Leader:
             pass_fds=spec.pass_fds,
             start_new_session=True,
         )
-    except OSError as error:
-        raise StartError(
-            f"{spec.argv[0]} cannot run: {error.strerror}", "free memory or processes"
-        ) from error
     return Leader(process, asyncio.get_running_loop())
 
 
