@@ -93,10 +93,9 @@ class LocalSession:
 
     def injected(self) -> list[Send]:
         """See `Session`."""
-        begun = self._runner.stream.conversation.client_ids
-        moved = {given.client_id for given in self._runner.waiting}  # it came too late for its turn
-        for client_id in self._injected.keys() & (begun | moved):
-            del self._injected[client_id]
+        taken = self._runner.stream.conversation.client_ids
+        late = {given.client_id for given in self._runner.waiting}
+        self._injected = {key: sent for key, sent in self._injected.items() if key not in taken | late}
         return [*self._injected.values()]
 
     def drop(self, position: int) -> Send | None:

@@ -37,7 +37,7 @@ class Choice(NamedTuple):
     reason: str | None = None
 
 
-def read_choice(text: str, *, may_store: bool) -> Choice | None:
+def _read_choice(text: str, *, may_store: bool) -> Choice | None:
     """`n`, `y`, `a`, `e`, `v`, a whole yes or no, or `n: reason`; None when the line is a message."""
     word = text.strip()
     if word[:2] == "n:":
@@ -84,7 +84,7 @@ def rule_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
     return [(), *_labelled(look, "rule", one_line(text))]
 
 
-def scope_row(asked: ApprovalAsked) -> Line:
+def _scope_row(asked: ApprovalAsked) -> Line:
     """The choices after `a`: where the rule shall hold."""
     scope = "this session" if (asked.rule or {}).get("scope", "session") == "session" else "persona default"
     return _asking(f"0 back   1 {scope}")
@@ -155,7 +155,7 @@ class AnswerRow:
             return None
         if self.choosing:
             return {"0": Choice("show"), "1": Choice("always")}.get(text.strip())
-        return read_choice(text, may_store=self.asked.rule is not None)
+        return _read_choice(text, may_store=self.asked.rule is not None)
 
     def hear(self, look: Look, text: str, begun: float) -> Heard | None:
         """Take a line; None when it is a message and no answer."""
@@ -174,7 +174,7 @@ class AnswerRow:
                 return Heard(rows=rule_lines(look, self.asked))
             case "edit":
                 self.editing = True
-                return Heard(fill=edit_text(self.asked))
+                return Heard(fill=_edit_text(self.asked))
             case "show":
                 return Heard(rows=whole_lines(look, self.asked))
             case _:
@@ -195,7 +195,7 @@ class AnswerRow:
             return Heard()
         if (denial := _denial(text)) is not None:
             return Heard(Answer("no", reason=denial.reason, source="tty"))
-        answer = edited(self.asked, text)
+        answer = _edited(self.asked, text)
         return (
             Heard(answer) if answer else Heard(rows=[look.signed("ask", "this is no JSON object")], fill=text)
         )
@@ -205,7 +205,7 @@ class AnswerRow:
         if self.editing:
             return _asking(self._edit_title(text))
         if self.choosing and not text:
-            return scope_row(self.asked)
+            return _scope_row(self.asked)
         if not text:
             return self._choices(look)
         choice = self.choice(text, begun)
@@ -272,13 +272,13 @@ def _asking(text: str) -> Line:
     return line(Span("? ", "warn"), text)
 
 
-def edit_text(asked: ApprovalAsked) -> str:
+def _edit_text(asked: ApprovalAsked) -> str:
     """What `e` puts into the composer: the command, or the arguments as JSON."""
     command = asked.arguments.get("command")
     return command if isinstance(command, str) else json.dumps(asked.arguments, ensure_ascii=False)
 
 
-def edited(asked: ApprovalAsked, text: str) -> Answer | None:
+def _edited(asked: ApprovalAsked, text: str) -> Answer | None:
     """The answer to an edit; None when the text is no JSON object."""
     if isinstance(asked.arguments.get("command"), str):
         return Answer("edit", arguments={**asked.arguments, "command": text}, source="tty")
@@ -293,7 +293,7 @@ def edited(asked: ApprovalAsked, text: str) -> Answer | None:
 
 def _denial(text: str) -> Choice | None:
     """A no, which stays one while the command is edited."""
-    choice = read_choice(text, may_store=False)
+    choice = _read_choice(text, may_store=False)
     return choice if choice is not None and choice.verdict == "no" else None
 
 

@@ -7,10 +7,11 @@ from limnos.agent.settings import load
 from limnos.frontends.cli import first_run
 from limnos.frontends.cli.chat import Chat
 from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import chosen_name, ensure
-from limnos.frontends.cli.interrupted import tell_interrupted
 from limnos.frontends.cli.linechat import LineChat
 from limnos.frontends.cli.meter import Meter
+from limnos.frontends.cli.output import to_stdout
 from limnos.frontends.cli.screen import Screen
 from limnos.frontends.cli.slash import Desk, Leave
 from limnos.frontends.cli.starting import Flags, kernel
@@ -40,7 +41,7 @@ async def _chat(console: Console, flags: Flags, how: OpenRequest, fork: bool) ->
         if fork and how.session:
             how = how._replace(session=running.fork(how.session))
         if how.session is None and console.terminal.can_ask:
-            tell_interrupted(console, running)
+            _tell_interrupted(console, running)
         session, seen = await running.open(how), False
         while True:
             left = await _one_session(console, running, session, how, seen=seen)
@@ -48,6 +49,15 @@ async def _chat(console: Console, flags: Flags, how: OpenRequest, fork: bool) ->
                 return left.code
             seen = True
             session, how = await _next_session(console, running, left.following, how)
+
+
+def _tell_interrupted(console: Console, running: Kernel) -> None:
+    """Name the session of this folder that a crash cut short: a new chat must not pass over it in silence."""
+    last = running.newest_in(console.folder)
+    if last is not None and last.state == "interrupted":
+        name = one_line(last.id)
+        text = f"session {name} was interrupted  next: limnos open {name}"
+        console.say_line(console.look.signed("ask", text))
 
 
 async def _next_session(
@@ -71,7 +81,7 @@ async def _one_session(
     meter = Meter(how.mode or settings.mode, how.model or chosen_name(settings))
     elsewhere = "" if console.terminal.can_ask else f"limnos open {session.id}"
     transcript = Transcript(console.look, elsewhere=elsewhere, meter=meter)
-    desk = Desk(console, running, session, how, transcript, _write)
+    desk = Desk(console, running, session, how, transcript, to_stdout)
     try:
         left = await (_on_screen(desk, seen) if _redraws(console) else _in_lines(desk))
     finally:
@@ -98,8 +108,3 @@ async def _in_lines(desk: Desk) -> Leave:
 def _redraws(console: Console) -> bool:
     terminal = console.terminal
     return terminal.redraws and terminal.stdin and terminal.stdout and not terminal.no_input
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()

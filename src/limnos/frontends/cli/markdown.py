@@ -141,7 +141,7 @@ class Reader:
 
 def render(block: Block, cells: int) -> list[Line]:
     """The rows of a block, each at most `cells` wide; prose at most 100."""
-    text = expand_tabs_of(visible(block.text))
+    text = _without_tabs(visible(block.text))
     match block.kind:
         case "blank":
             return [()]
@@ -173,7 +173,7 @@ def inline(text: str) -> Line:
     return tuple(span for span in (*spans, Span(text[place:])) if span.text)
 
 
-def expand_tabs_of(text: str) -> str:
+def _without_tabs(text: str) -> str:
     """Tabs as blanks in every line."""
     return "\n".join(expand_tabs(line) for line in text.split("\n")) if "\t" in text else text
 

@@ -17,7 +17,7 @@ _LINE_SECONDS = 10.0
 _ESTIMATE_SECONDS = 3.0
 
 
-def progress_line(look: Look, done: int, total: int, per_second: float, elapsed: float) -> Line:
+def _bar_line(look: Look, done: int, total: int, per_second: float, elapsed: float) -> Line:
     """`  [####....]  452 of 1,117 MB  12 MB/s  about 1 min left`; a narrow window drops from the left."""
     filled = _BAR * done // total if total else 0
     unit, factor = ("MB", 1_000_000) if total >= 1_000_000 else ("kB", 1_000)
@@ -61,7 +61,7 @@ class ProgressLine:
         if elapsed < _FIRST_SECONDS or now - self._shown < (_REDRAW_SECONDS if redraws else _LINE_SECONDS):
             return
         self._shown = now
-        shown = progress_line(self.console.look, done, total, (done - self._first) / elapsed, elapsed)
+        shown = _bar_line(self.console.look, done, total, (done - self._first) / elapsed, elapsed)
         if redraws:
             self._drawn = True
             to_stderr("\r\x1b[2K" + painted(shown, colour=False))
