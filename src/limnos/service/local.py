@@ -93,9 +93,10 @@ class LocalSession:
 
     def injected(self) -> list[Send]:
         """See `Session`."""
-        taken = self._runner.stream.conversation.client_ids
+        begun = self._runner.stream.conversation.client_ids
         late = {given.client_id for given in self._runner.waiting}
-        self._injected = {key: sent for key, sent in self._injected.items() if key not in taken | late}
+        for key in [key for key in self._injected if key in begun or key in late]:
+            del self._injected[key]
         return [*self._injected.values()]
 
     def drop(self, position: int) -> Send | None:
