@@ -198,7 +198,7 @@ class LineChat:
     def _prompt(self) -> None:
         if not self._can_ask:
             return
-        waiting = len(self.desk.session.queued())
+        waiting = len(self.desk.session.queued()) + len(self.desk.session.injected())
         if self.row and self.accessible and waiting:
             to_stderr(f"limnos: {counted(waiting, 'line')} queued; answer with a number.\n")
         elif self.row and not self.accessible:
