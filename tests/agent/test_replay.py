@@ -13,7 +13,7 @@ from limnos.agent.clock import SystemClock
 from limnos.agent.replay import Verification, verify
 from limnos.kernel.conversation import fold
 from limnos.kernel.errors import LimnosError
-from limnos.kernel.events import CallFinished, TurnFinished, TurnStarted
+from limnos.kernel.events import CallFinished, ContextChanged, StepFinished, TurnFinished, TurnStarted
 from limnos.store.audit import read_history
 from tests.service.house import House, Talk, answering, call, run, step
 
@@ -395,6 +395,41 @@ def test_a_turn_that_was_stopped_between_two_steps_is_confirmed(tmp_path: Path) 
 
     assert talk.of(TurnFinished)[0].reason == "stopped"
     assert house.divergence(talk) is None
+
+
+def test_forks_of_forks_their_continuations_and_what_a_crash_left_of_them_are_confirmed(
+    tmp_path: Path,
+) -> None:
+    house = House(tmp_path)
+    (house.work / "a.txt").write_text("alpha\n" * 200)
+    look = call("read_file", path="a.txt")
+    paths: list[Path] = []
+
+    async def story() -> int:
+        kernel = house.kernel(*(step("", look) for _ in range(8)), step("read"), context_tokens=4000)
+        talk = await house.open(kernel)
+        await talk.say("read it " * 50)
+        sunk = sum(bool(event.sunk) for event in talk.of(ContextChanged))
+        await kernel.close()
+        for ended in talk.of(StepFinished)[::3]:
+            kernel = house.kernel(
+                step("", call("run_command", command="true"), look), step("again"), step("bye")
+            )
+            fork = kernel.fork(talk.session.id, ended.seq)
+            in_fork = await house.open(kernel, session=fork)
+            await in_fork.say("go on", answering("once"), client_id="f1")
+            await in_fork.session.close()
+            of_fork, path = kernel.fork(kernel.fork(fork), ended.seq), Path(kernel.path(fork))
+            path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-5]))
+            resumed = await house.open(kernel, session=fork)
+            resumed.session.resume("test")
+            await resumed.ended(answering("once"))
+            paths.extend((path, Path(kernel.path(of_fork)), Path(kernel.path(kernel.fork(fork)))))
+            await kernel.close()
+        return sunk
+
+    assert run(story()) > 0
+    assert [found(path).divergence for path in paths] == [None] * 9
 
 
 def test_a_file_that_is_not_there_is_an_empty_record(tmp_path: Path) -> None:
