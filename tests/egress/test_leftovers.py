@@ -144,3 +144,34 @@ def test_a_body_that_nobody_read_to_its_end_is_not_the_next_answer() -> None:
         return seen
 
     assert asyncio.run(run()) == [b"ok"] * 3
+
+
+@pytest.mark.parametrize("abort", [False, True])
+def test_a_connection_that_the_other_side_closed_meanwhile_is_not_used_again(abort: bool) -> None:
+    async def run() -> list[bytes]:
+        closed = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(PLAIN)
+            await read.wait()
+            if abort:
+                writer.transport.abort()
+            writer.close()
+            await writer.wait_closed()
+            closed.set()
+
+        read = asyncio.Event()
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            client, bodies = Client(), list[bytes]()
+            for _ in range(3):
+                async with client.get(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/") as response:
+                    bodies.append(await response.read())
+                read.set()
+                await closed.wait()
+                read.clear()
+                closed.clear()
+            await client.close()
+        return bodies
+
+    assert asyncio.run(asyncio.wait_for(run(), 20)) == [b"ok"] * 3
