@@ -119,7 +119,7 @@ def test_a_question_about_a_new_file_looks_for_no_other_name(tmp_path: Path) -> 
     write = next(tool for tool in file_tools(Still(tmp_path)) if tool.name == "write_file")
     given = {"path": "new.txt", "content": "x"}
 
-    assert preview_of(write, given).reasons == ("creates new.txt, 1 bytes",)
+    assert preview_of(write, given).reasons == ("creates new.txt, 1 byte",)
     assert approval_hash(write, given, FixedFolder(str(tmp_path)))
 
 
@@ -252,6 +252,22 @@ def test_nothing_is_said_to_be_nothing(box: Toolbox) -> None:
 @pytest.mark.parametrize("pattern", ["main.py", "*.py", "src/*.py", "**/main.py", "mai?.py", "*/src/*"])
 def test_files_are_found_by_name(box: Toolbox, pattern: str) -> None:
     assert box.text("find_files", pattern=pattern).startswith("src/main.py  32 bytes\n")
+
+
+def test_a_part_of_a_name_finds_the_names_that_hold_it(box: Toolbox) -> None:
+    (box.root / "Main street.txt").touch()
+
+    assert box.text("find_files", pattern="main").startswith(
+        "Main street.txt  0 bytes\nsrc/main.py  32 bytes"
+    )
+    assert box.text("find_files", pattern="main.py").startswith("src/main.py  32 bytes\n1 found")
+    assert "search_text looks for a word inside" in box.text("find_files", pattern="keyboard")
+
+
+def test_the_files_that_hold_a_text_are_named_together(box: Toolbox) -> None:
+    (box.root / "b.txt").write_text("Needle\n")
+
+    assert box.text("search_text", query="Needle").endswith("2 lines in 2 files: b.txt, src/main.py")
 
 
 def test_text_is_found_with_place_and_line(box: Toolbox) -> None:

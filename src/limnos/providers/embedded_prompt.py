@@ -211,8 +211,8 @@ def _turns(messages: Sequence[Message], place: int, room: int, asked: _Asked) ->
             # one call, one result: several calls of one reply (another model made them) are told one by one
             if call := _call_of(messages[:place], message.result.call_id):
                 yield from _turn("assistant", call_json(call.name, call.arguments or {}))
-            said = result_of(call.name if call else "", result_text(message.result), asked.request, room)
-            yield from _turn("user", f"{said}\n\n{_asked_again(asked.request)}")
+            said = _told(call.name if call else "", result_text(message.result), asked.request, room)
+            yield from _turn("user", said)
         case _:
             return
 
@@ -233,11 +233,13 @@ def answer_json(text: str) -> str:
     return json.dumps({"answer": text}, ensure_ascii=False)
 
 
-def _asked_again(request: str) -> str:
-    """The request once more after a result, or its words and language would be forgotten."""
+def _told(tool: str, text: str, request: str, room: int) -> str:
+    """A result as the person's turn; the request once more, or its words and language would be forgotten."""
     shown = texts()
-    asks = shown.after_result_chinese if _EAST_ASIAN.search(request) else shown.after_result
-    return f"{shown.request} {request}\n{asks}"
+    chinese = _EAST_ASIAN.search(request) is not None
+    result = result_of(tool, text, request, room, chinese=chinese)
+    asks = shown.after_result_chinese if chinese else shown.after_result
+    return f"{result}\n\n{shown.request} {request}\n{asks}"
 
 
 def _mark(role: str) -> str:
@@ -257,8 +259,7 @@ def _example(turn: list[Any], request: str) -> Iterator[str]:
         case ["call", tool, arguments]:
             yield _mark("assistant") + call_json(tool, arguments) + _END
         case ["result", tool, text]:
-            said = result_of(tool, text, request, RESULT_CHARACTERS)
-            yield f"{_mark('user')}{said}\n\n{_asked_again(request)}{_END}"
+            yield _mark("user") + _told(tool, text, request, RESULT_CHARACTERS) + _END
         case ["answer", text]:
             yield _mark("assistant") + answer_json(text) + _END
         case _:

@@ -2,33 +2,57 @@
 
 import re
 
-from limnos.providers.table_facts import table_facts
+from limnos.providers.table_facts import CHINESE, ENGLISH, table_facts
 
-_PART = re.compile(r"\A\[lines (\d+) to \d+ of \d+\]\n")
-_NTH = r"(?:\d+(?:st|nd|rd|th)?|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|final)"
-_NTH_EAST_ASIAN = r"第[\d一二三四五六七八九十]+行|最后[\d一二两三四五六七八九十]*行"
-_ASKS_FOR_LINES = re.compile(rf"\b{_NTH}(?: \w+)? lines?\b|\blines? \d|{_NTH_EAST_ASIAN}", re.IGNORECASE)
+_PART = re.compile(r"\A\[lines \d+ to \d+ of \d+\]\n")
+_WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_DIGITS = "一二三四五六七八九十"
+_NUMBER = rf"(\d{{1,4}}|[{_DIGITS}两])"
+_NTH = re.compile(
+    rf"\b(?:({'|'.join(_WORDS)})|(\d{{1,4}})(?:st|nd|rd|th)) line\b|\bline (\d{{1,4}})\b|第{_NUMBER}行",
+    re.IGNORECASE,
+)
+_LAST = re.compile(
+    rf"\blast(?: (\d{{1,2}}|two|three|four|five))? lines?\b|最后{_NUMBER}?行|倒数{_NUMBER}行", re.IGNORECASE
+)
+_LAST_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5}
 
 
-def result_of(tool: str, text: str, request: str, room: int) -> str:
+def result_of(tool: str, text: str, request: str, room: int, *, chinese: bool) -> str:
     """The result of `tool`, of `text` at most about `room` characters.
 
-    A table is followed by what can be computed from it; lines are numbered where `request` asks for one by
-    its number.
+    What a file is asked for by number, a line or the figures of a table, follows it.
     """
-    facts = table_facts(text) if tool == "read_file" else ""
-    if tool == "read_file" and _ASKS_FOR_LINES.search(request):
-        text = _numbered(text)
-    told = cut(text, room)
-    more = f"\n({facts})" if facts else ""
-    return f"Result of {tool or 'a tool'}:\n{told}{more}"
+    facts: list[str] = []
+    if tool == "read_file" and not _PART.match(text):
+        asked = _asked_lines(text, request)
+        line = "第 {} 行：{}" if chinese else "line {}: {}"
+        facts = [line.format(number, content) for number, content in asked.items()]
+        facts += table_facts(text, CHINESE if chinese else ENGLISH)
+    shown = cut(text, room).removesuffix("\n") if facts else cut(text, room)
+    return "\n".join((f"Result of {tool or 'a tool'}:", shown, *(f"({fact})" for fact in facts)))
 
 
-def _numbered(text: str) -> str:
-    part = _PART.match(text)
-    head, start = (part[0], int(part[1])) if part else ("", 1)
-    lines = text[len(head) :].removesuffix("\n").split("\n")
-    return head + "\n".join(f"{number}: {line}" for number, line in enumerate(lines, start))
+def _asked_lines(text: str, request: str) -> dict[int, str]:
+    """The lines of `text` that `request` asks for by their number, from 1."""
+    lines = text.removesuffix("\n").split("\n")
+    if found := _NTH.search(request):
+        number = _number(next(filter(None, found.groups())))
+        return {number: lines[number - 1]} if 1 <= number <= len(lines) else {}
+    if found := _LAST.search(request):
+        count = _number(next(filter(None, found.groups()), "1"))
+        start = max(0, len(lines) - count)
+        return {place + 1: lines[place] for place in range(start, len(lines))}
+    return {}
+
+
+def _number(said: str) -> int:
+    said = said.lower()
+    if said.isdecimal():
+        return int(said)
+    if said in _WORDS:
+        return _WORDS.index(said) + 1
+    return _LAST_WORDS.get(said) or (2 if said == "两" else _DIGITS.index(said) + 1)
 
 
 def cut(text: str, room: int) -> str:

@@ -44,7 +44,11 @@ def replace_exactly(
     """
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     if not old:
-        raise EditError("empty_old", "the text to replace is empty", "give the exact text, or use write_file")
+        raise EditError(
+            "empty_old",
+            "the text to replace is empty",
+            "give the exact text; to add lines, give one as old and repeat it in new",
+        )
     if old == new:
         raise EditError("no_change", "the old and the new text are the same", "give a new text that differs")
     mark, body, codec = _decode(data, encoding)

@@ -124,7 +124,8 @@ class _FileTools:
         data = _encoded(path, arguments["content"])
         new = await uninterrupted(partial(self._files.write, path, data))
         word = "created" if new else "replaced"
-        return Output(f"{word} {path}, {len(data)} bytes", f"{word} {path}, {len(data)} bytes")
+        said = f"{word} {path}, {counted(len(data), 'byte')}"
+        return Output(said, said)
 
     async def edit(self, arguments: Arguments, context: ToolContext) -> Output:
         path = arguments["path"]
@@ -153,7 +154,7 @@ class _FileTools:
             before = b""
         after = _encoded(path, arguments["content"])
         named = f"{path}{self._linked(path)}"
-        reason = f"replaces {named}" if before else f"creates {named}, {len(after)} bytes"
+        reason = f"replaces {named}" if before else f"creates {named}, {counted(len(after), 'byte')}"
         return Preview(unified(path, before, after), (reason,), self._rule("write_file", arguments))
 
     def preview_edit(self, arguments: Arguments) -> Preview:
@@ -212,7 +213,7 @@ def _first_line(arguments: Arguments, total: int) -> int:
 
 def _row(entry: Entry) -> str:
     name = shown(entry.name)
-    return f"{name}  {entry.size} bytes" if entry.kind == "file" else f"{name}  ({entry.kind})"
+    return f"{name}  {counted(entry.size, 'byte')}" if entry.kind == "file" else f"{name}  ({entry.kind})"
 
 
 def _totals(entries: list[Entry]) -> str:
@@ -223,13 +224,15 @@ def _totals(entries: list[Entry]) -> str:
     if not files:
         return said
     largest = max(files, key=lambda entry: entry.size)
-    return f"{said}; the largest file is {shown(largest.name)} with {largest.size} bytes"
+    return f"{said}; the largest file is {shown(largest.name)} with {counted(largest.size, 'byte')}"
 
 
 def _decoded(path: str, data: bytes) -> str:
     text = decoded(data)
     if text is None:
-        raise ToolFailure("refused", f"{path} is a binary file of {len(data)} bytes", "only text can be read")
+        raise ToolFailure(
+            "refused", f"{path} is a binary file of {counted(len(data), 'byte')}", "only text can be read"
+        )
     return text
 
 

@@ -19,7 +19,7 @@ from limnos.sdk.texts import counted, decoded, lines_of
 
 MAX_FOUND = 200
 MAX_LINE = 300
-MAX_NAMED = 5
+MAX_NAMED = 8
 MAX_SEEN = 12
 MAX_PARTLY = 8
 SHORT_FILE = 2_000  # characters
@@ -68,7 +68,7 @@ class _Found:
     """What a search has seen; what it did not look at is said, so that "nothing" never means "never was"."""
 
     lines: list[str] = field(default_factory=list[str])
-    files: int = 0
+    files: list[str] = field(default_factory=list[str])
     names: int = 0
     skipped: int = 0
     left_out: set[str] = field(default_factory=set[str])
@@ -82,6 +82,11 @@ class _Found:
             self.seen.append(shown(name))
         if len(self.named) < MAX_NAMED and matcher.search(shown(name)):
             self.named.append(shown(name))
+
+    def in_files(self) -> str:
+        """How many files hold it, and which when they are few: that is often what was asked."""
+        names = f": {', '.join(self.files)}" if 1 < len(self.files) <= MAX_NAMED else ""
+        return counted(len(self.files), "file") + names
 
     def seen_names(self) -> list[str]:
         """One line with the first files looked at: what is asked for may stand in one by another word."""
@@ -117,7 +122,8 @@ class _SearchTools:
         pattern = arguments["pattern"]
         found = await asyncio.to_thread(self._find, pattern, arguments.get("path") or ".")
         if not found.lines:
-            return Output(f"No file matches {pattern!r}: nothing was found{found.limits()}.", "0 found")
+            said = f"No file matches {pattern!r}: nothing was found{found.limits()}."
+            return Output(f"{said} search_text looks for a word inside of files.", "0 found")
         rows = found.lines[:MAX_FOUND]
         more = f" (the first {MAX_FOUND} are listed)" if len(found.lines) > MAX_FOUND else ""
         said = f"{len(found.lines)} found{more}{found.limits()}"
@@ -126,10 +132,15 @@ class _SearchTools:
     def _find(self, pattern: str, path: str) -> _Found:
         wanted = pattern if "/" in pattern else f"*/{pattern}"
         found = _Found()
+        holding: list[str] = []
         for name, size in self._files.walk(path, found.left_out):
             found.names += 1
+            row = f"{shown(name)}  {counted(size, 'byte')}"
             if fnmatch.fnmatch(f"/{name}", wanted) or fnmatch.fnmatch(name, pattern):
-                found.lines.append(f"{shown(name)}  {size} bytes")
+                found.lines.append(row)
+            elif pattern.casefold() in name.casefold():
+                holding.append(row)
+        found.lines = found.lines or holding  # a part of a name will do where no name is just that
         return found
 
     async def search(self, arguments: Arguments, context: ToolContext) -> Output:
@@ -143,7 +154,7 @@ class _SearchTools:
                 *await self._instead(found, arguments),
             ]
             return Output("\n".join(said), f'"{query}", 0 found', origin="file")
-        said = f"{counted(len(found.lines), 'line')} in {counted(found.files, 'file')}{end}"
+        said = f"{counted(len(found.lines), 'line')} in {found.in_files()}{end}"
         return Output("\n".join([*found.lines, said, *found.named_so()]), f'"{query}", {said}', origin="file")
 
     async def _instead(self, found: _Found, arguments: Arguments) -> list[str]:
@@ -187,7 +198,8 @@ class _SearchTools:
                 continue
             lines = list(islice(_matching(name, text, matcher.search), MAX_FOUND - len(found.lines)))
             found.lines += lines
-            found.files += bool(lines)
+            if lines:
+                found.files.append(shown(name))
             if len(found.lines) >= MAX_FOUND or time.monotonic() > deadline:
                 found.stopped = True
                 return found
