@@ -57,6 +57,7 @@ def test_rows_of_the_same_value_are_named_up_to_four() -> None:
 def test_rows_are_named_by_names_rather_than_by_codes_and_else_counted() -> None:
     assert "highest v: Ben (2)" in table_facts("code,who,v\nX1,Ann,1\nX2,Ben,2\n")[0]
     assert "highest v: X2 (2)" in table_facts("code,who,v\nX1,Ann,1\nX2,Ann,2\n")[0]
+    assert "highest v: X2 B9 (2)" in table_facts("code,kind,v\nX1,B7,1\nX2,B9,2\n")[0]
     assert "highest v: 2 (9)" in table_facts("v,w\n5,3\n9,3\n")[0]
 
 

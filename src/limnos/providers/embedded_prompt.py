@@ -30,8 +30,7 @@ _EAST_ASIAN = re.compile(
     r"|\b(?:chin[aeo]|mandarin|canton|japan|japon|giappo|korea|coreano|coréen|кита|япон|корей)",
     re.IGNORECASE,
 )
-_NAMES = re.compile(r"\A\[[-0-9]{10} [0-9:]{5} UTC; in this folder: (.*)\]\n")
-_TIME = re.compile(r"\A\[[-0-9]{10} [0-9:]{5} UTC.*\]\n")
+_HEAD = re.compile(r"\A\[(?=[\di])(?:[-0-9]{10} [0-9:]{5} UTC)?(?:; )?(?:in this folder: (.*))?\]\n")
 _BYTES_PER_TOKEN = 3.6
 _END = "<|im_end|>\n"
 
@@ -65,6 +64,8 @@ class Texts(NamedTuple):
     request: str
     after_result: str
     after_result_chinese: str
+    after_reading: str
+    after_reading_chinese: str
     pairs: list[Pair]
 
 
@@ -183,27 +184,33 @@ def request_of(message: Message) -> str:
     return _words(text_of(message.parts))
 
 
-def _with_hint(said: str) -> str:
-    """A user message; after it, what shows the content of the files and folders that it names."""
-    found = _NAMES.match(said)
-    if found is None:
+def _with_hint(said: str, *, timed: bool = True) -> str:
+    """A user message; after it, what shows the content of the files and folders that it names.
+
+    Its time is left out when it is `timed` already.
+    """
+    head = _HEAD.match(said)
+    if head is None:
         return said
+    named, words = head[1], _HEAD.sub("", said)
+    if not named:
+        return words if timed else said
     calls = [
-        f"list_dir {name[:-1]}" if name.endswith("/") else f"read_file {name}"
-        for name in found[1].split(", ")
+        f"list_dir {name[:-1]}" if name.endswith("/") else f"read_file {name}" for name in named.split(", ")
     ]
-    return f"{said}\n({', '.join(calls)}: shows what is in it)"
+    told = f"[in this folder: {named}]\n{words}" if timed else said
+    return f"{told}\n({', '.join(calls)}: shows what is in it)"
 
 
 def _words(said: str) -> str:
-    return _TIME.sub("", said)[-REQUEST_CHARACTERS:].strip()
+    return _HEAD.sub("", said)[-REQUEST_CHARACTERS:].strip()
 
 
 def _turns(messages: Sequence[Message], place: int, room: int, asked: _Asked) -> Iterator[Segment]:
     message = messages[place]
     match message.role:
         case "user":
-            yield from _turn("user", asked.head + _with_hint(text_of(message.parts)))
+            yield from _turn("user", asked.head + _with_hint(text_of(message.parts), timed=bool(asked.head)))
         case "assistant" if not message.calls:
             if text := text_of(message.parts):
                 yield from _turn("assistant", answer_json(text))
@@ -239,6 +246,8 @@ def _told(tool: str, text: str, request: str, room: int) -> str:
     chinese = _EAST_ASIAN.search(request) is not None
     result = result_of(tool, text, request, room, chinese=chinese)
     asks = shown.after_result_chinese if chinese else shown.after_result
+    if tool == "read_file":
+        asks += shown.after_reading_chinese if chinese else shown.after_reading
     return f"{result}\n\n{shown.request} {request}\n{asks}"
 
 

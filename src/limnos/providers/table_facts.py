@@ -136,9 +136,10 @@ class _Table:
 
 
 def _label(unlike: list[list[str]]) -> list[str] | None:
-    """Of the columns that tell the rows apart the first of names, else of codes."""
+    """What the rows are called: the first column of names that tells them apart, else up to two of codes."""
     names = (texts for texts in unlike if not any(map(_DIGIT.search, texts)))
-    return next(names, unlike[0] if unlike else None)
+    codes = [" ".join(row) for row in zip(*unlike[:2], strict=True)] or None
+    return next(names, codes)
 
 
 def _csv_rows(text: str) -> list[Row]:
