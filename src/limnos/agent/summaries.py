@@ -1,4 +1,4 @@
-"""A session as the list shows it, told by the beginning and the end of its file."""
+"""A session as the list shows it: most of a large file is only searched for a renaming, not parsed."""
 
 import fcntl
 import os
@@ -19,8 +19,8 @@ from limnos.sdk.regular import open_regular
 from limnos.store.records import read_records
 
 UNREADABLE = "unreadable"
-_EDGE = 65_536
-_BLOCK = 1_048_576
+_EDGE = 65_536  # bytes parsed at each end of a file
+_BLOCK = 1_048_576  # bytes searched at once for a renaming
 _RENAMED = b'"type":"session_changed"'
 _TURNS = frozenset({TurnStarted.type, TurnResumed.type, TurnFinished.type})
 
@@ -41,38 +41,41 @@ class Summary(NamedTuple):
 
 
 def summary(path: Path, persona: str) -> Summary | None:
-    """One row; None for a file that went away meanwhile. Reads 64 KB at both ends if these hold a record."""
+    """One row; None for a file that went away meanwhile.
+
+    A file of more than 64 KB is parsed at both ends, and searched from its end for the last renaming.
+    """
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
-            head, tail, renamed = _ends(file, size)
+            first, last, renamed = _ends(file, size)
             locked = _is_locked(file)
     except FileNotFoundError:
         return None
     except OSError as error:
         return unreadable(path, persona, error)
-    recent = tail or head
-    if size and not recent and not locked:
+    if size and not last and not locked:
         fix = "put it back from a backup, or move it out of this folder"
-        return _bad(path, persona, f"{path} holds no record that can be read; {fix}")
-    last = recent[-1] if recent else {}
+        return _unreadable_row(path, persona, f"{path} holds no record that can be read; {fix}")
+    newest = last[-1] if last else {}
     return Summary(
         id=_session_of(path),
-        state=_state(recent, locked),
-        updated=str(last.get("time", "")),
+        state=_state(last, locked),
+        updated=str(newest.get("time", "")),
         persona=persona,
-        title=_title([*head, *renamed]),
+        title=_title([*first, *renamed]),
         path=str(path),
-        last_seq=int(last.get("seq", 0)),
+        last_seq=int(newest.get("seq", 0)),
     )
 
 
 def unreadable(path: Path, persona: str, error: OSError) -> Summary:
     """The row of a file or folder that the system does not let us read."""
-    return _bad(path, persona, f"{path} cannot be read: {error.strerror}; check the disk, and who owns it")
+    title = f"{path} cannot be read: {error.strerror}; check the disk, and who owns it"
+    return _unreadable_row(path, persona, title)
 
 
-def _bad(path: Path, persona: str, title: str) -> Summary:
+def _unreadable_row(path: Path, persona: str, title: str) -> Summary:
     return Summary(_session_of(path), UNREADABLE, "", persona, title, str(path), 0)
 
 
@@ -92,11 +95,14 @@ _Records: TypeAlias = list[dict[str, Any]]
 
 
 def _ends(file: BinaryIO, size: int) -> tuple[_Records, _Records, _Records]:
-    """The first records, the last ones unless the first are all, and the last renaming wherever it stands."""
+    """The first records, the last ones, and the last renaming when it may stand between them.
+
+    All records are both first and last ones when the file is small.
+    """
     head = _read(file, 0, _EDGE)
     if size <= _EDGE:
         records = read_records(head).records
-        return records, [], records
+        return records, records, []
     first = read_records(head[: head.rfind(b"\n") + 1]).records
     return first, _last_records(file, size), _renaming(file, size)
 
@@ -148,17 +154,17 @@ def _title(records: _Records) -> str:
     return title_of(str(first.get("input", ""))) if first else ""
 
 
-def _state(recent: _Records, locked: bool) -> str:
-    """What the last turn is in. `recent` are the last records: without a turn in them one is still open."""
-    turn = next((record for record in reversed(recent) if record["type"] in _TURNS), None)
-    if turn is None and recent and recent[0]["type"] == SessionStarted.type:
+def _state(last: _Records, locked: bool) -> str:
+    """How the last turn stands. `last` are the last records: without a turn in them one is still open."""
+    turn = next((record for record in reversed(last) if record["type"] in _TURNS), None)
+    if turn is None and last and last[0]["type"] == SessionStarted.type:
         return "empty"
     if turn is not None and turn["type"] == TurnFinished.type:
         reason = str(turn.get("reason", "failed"))
         return "stopped" if reason == "terminated" else reason
     if not locked:
-        return "interrupted" if recent else "empty"
-    unanswered = _approvals(recent, ApprovalAsked.type) - _approvals(recent, ApprovalAnswered.type)
+        return "interrupted" if last else "empty"
+    unanswered = _approvals(last, ApprovalAsked.type) - _approvals(last, ApprovalAnswered.type)
     return "waiting" if unanswered else "working"
 
 

@@ -22,7 +22,7 @@ from limnos.kernel.stream import EventStream
 from limnos.service.client import Kernel, OpenRequest, Send, Session, SessionState, SessionSummary
 from limnos.store.audit import AuditLog, read_history
 
-_LOOKED_AT = 20  # sessions: each costs a look at both ends of its file, and a start must stay quick
+_NEWEST = 20  # sessions: each costs a look into its file, and a start must stay quick
 
 
 def local_kernel(settings: Settings, environment: Environment) -> Kernel:
@@ -95,9 +95,12 @@ class LocalSession:
         """See `Session`."""
         begun = self._runner.stream.conversation.client_ids
         late = {given.client_id for given in self._runner.waiting}
-        for key in [key for key in self._injected if key in begun or key in late]:
-            del self._injected[key]
-        return [*self._injected.values()]
+        self._injected = {
+            client_id: sent
+            for client_id, sent in self._injected.items()
+            if client_id not in begun and client_id not in late
+        }
+        return list(self._injected.values())
 
     def drop(self, position: int) -> Send | None:
         """See `Session`."""
@@ -163,7 +166,7 @@ class LocalKernel:
     def newest_in(self, folder: str) -> SessionSummary | None:
         """See `Kernel`."""
         real, started_in = os.path.realpath(folder), self._base.files.started_in
-        begun = (row for row in self.sessions(_LOOKED_AT) if row.state != "empty")
+        begun = (row for row in self.sessions(_NEWEST) if row.state != "empty")
         return next((row for row in begun if started_in(Path(row.path)) == real), None)
 
     def path(self, session: str) -> str:
