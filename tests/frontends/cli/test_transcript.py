@@ -244,7 +244,7 @@ def test_a_question_that_nobody_answered_is_not_spoken_of_as_an_answer() -> None
 def test_where_no_slash_command_can_be_typed_none_is_named() -> None:
     expired = ApprovalAnswered(approval="k", call="c2", answer="expired", principal="", source="")
     full = END.changed(reason="failed", message="the disk is full", fix="free some space, then /continue")
-    transcript = Transcript(look(), elsewhere="limnos open s1")
+    transcript = Transcript(look(), continue_with="limnos open s1")
     events = [BEGIN, *_call("c1", "run_command", {"command": "ls"}, exit=0, text="a\nb"), expired,
               END.changed(reason="stopped"), BEGIN, full]  # fmt: skip
     rows = text([row for event in events for row in transcript.apply(event)])

@@ -10,6 +10,7 @@ from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import chosen_name, ensure
 from limnos.frontends.cli.linechat import LineChat
+from limnos.frontends.cli.look import CONTINUE
 from limnos.frontends.cli.meter import Meter
 from limnos.frontends.cli.output import to_stdout
 from limnos.frontends.cli.screen import Screen
@@ -79,8 +80,8 @@ async def _one_session(
 ) -> Leave:
     settings = load(console.environment)
     meter = Meter(how.mode or settings.mode, how.model or chosen_name(settings))
-    elsewhere = "" if console.terminal.can_ask else f"limnos open {session.id}"
-    transcript = Transcript(console.look, elsewhere=elsewhere, meter=meter)
+    continue_with = CONTINUE if console.terminal.can_ask else f"limnos open {session.id}"
+    transcript = Transcript(console.look, continue_with=continue_with, meter=meter)
     desk = Desk(console, running, session, how, transcript, to_stdout)
     try:
         left = await (_on_screen(desk, seen) if _redraws(console) else _in_lines(desk))

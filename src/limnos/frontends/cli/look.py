@@ -11,10 +11,10 @@ from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.screen import Size
 from limnos.frontends.cli.spans import Line, Role, Span, line
 
+CONTINUE = "/continue"
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _NARROW = 60
 _EDGE = 100
-GOES_ON = "/continue"
 _FALLBACK = os.terminal_size((80, 24))
 
 
@@ -126,9 +126,9 @@ class Terminal(NamedTuple):
         return Look(lambda: self.size().columns, Signs() if self.unicode else ASCII_SIGNS, home)
 
 
-def outside_chat(fix: str, command: str) -> str:
-    """A fix where no slash command can be typed: `command` goes on instead of `/continue`."""
-    return fix.replace(GOES_ON, command)
+def continuing_by(fix: str, command: str) -> str:
+    """`fix` for a place where `command` does what `/continue` does in a chat."""
+    return fix.replace(CONTINUE, command)
 
 
 def error_lines(what: str, fix: str) -> list[Line]:

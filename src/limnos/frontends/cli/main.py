@@ -11,7 +11,7 @@ from limnos.agent.settings import Environment, read_environment
 from limnos.frontends.cli import command_help
 from limnos.frontends.cli import help as help_texts
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.look import Terminal, outside_chat
+from limnos.frontends.cli.look import Terminal, continuing_by
 from limnos.frontends.cli.private import without_keys
 from limnos.frontends.cli.table import CHAT, COMMANDS, GLOBAL_FLAGS, PROGRAM, Command
 from limnos.frontends.cli.words import read
@@ -40,7 +40,7 @@ def run(arguments: Sequence[str], *, unicode: bool) -> int:
     try:
         return _dispatch(words, console)
     except LimnosError as error:
-        fix = outside_chat(error.fix, "try again")
+        fix = continuing_by(error.fix, "try again")
         console.complain(without_keys(error.what, words), without_keys(fix, words))
         return error.exit_code
     except KeyboardInterrupt:
@@ -101,9 +101,7 @@ def _find(words: Sequence[str]) -> Words:
         return Words(command, rest[0], functions[rest[0]], rest[1:])
     if "" in functions and (len(functions) == 1 or not rest or rest[0].startswith("-")):
         return Words(command, "", functions[""], rest)
-    if not rest or rest[0].startswith("-"):
-        raise UsageError(_needs(command, functions), _help_of(command.name))
-    if command.private:
+    if command.private or not rest or rest[0].startswith("-"):
         raise UsageError(_needs(command, functions), _help_of(command.name))
     near = _near(rest[0], list(functions))
     fix = f"{PROGRAM} {command.name} {near}" if near else _help_of(command.name)

@@ -15,7 +15,7 @@ from decimal import Decimal
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.faults import ENDINGS, STOPPING, faults_to, is_unsaved, signals_to
-from limnos.frontends.cli.look import outside_chat
+from limnos.frontends.cli.look import continuing_by
 from limnos.frontends.cli.output import to_stderr
 from limnos.frontends.cli.screen import Live, Screen
 from limnos.frontends.cli.spans import Line, is_text, line
@@ -80,11 +80,11 @@ class OneShot:
             loop.add_reader(sys.stdin.fileno(), self._read_line)
         ticking = asyncio.create_task(self._tick())
         ticking.add_done_callback(self._ticked)
-        client = None if text is None and self.session.interrupted else secrets.token_hex(16)
+        client_id = None if text is None and self.session.interrupted else secrets.token_hex(16)
         # it listens before the turn begins: an end that cannot be saved is told only once
-        watching = asyncio.create_task(self._watch(client))
+        watching = asyncio.create_task(self._watch(client_id))
         try:
-            self._begin(text, client)
+            self._begin(text, client_id)
             acts = {signal.SIGINT: self._interrupt, **dict.fromkeys(ENDINGS, self._terminate)}
             with faults_to(self._fail), signals_to(acts):
                 finished = await self._end_of(watching)
@@ -120,33 +120,34 @@ class OneShot:
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._fail(fault)
 
-    def _begin(self, text: str | None, client: str | None) -> None:
-        if client is None:
+    def _begin(self, text: str | None, client_id: str | None) -> None:
+        if client_id is None:
             self.session.resume()
         else:
-            self.session.send(Send(text or "continue", client))
+            self.session.send(Send(text or "continue", client_id))
 
-    async def _turn_of(self, client: str | None) -> AsyncIterator[Event]:
-        """The events of our turn, from its beginning: of the message `client`, or of the turn that goes on.
-
-        A turn whose beginning could not be saved has an end only.
-        """
+    async def _turn_of(self, client_id: str | None) -> AsyncIterator[Event]:
+        """The events of the turn of our message, or without an id of the turn that goes on."""
         begun = False
         async for event in self.session.events(self.session.last_seq):
-            match event:
-                case TurnStarted():
-                    begun = begun or event.client_id == client
-                case TurnResumed():
-                    begun = begun or client is None
-                case TurnFinished():
-                    begun = begun or is_unsaved(self.session, event)
-                case _:
-                    pass
+            begun = begun or self._begins(event, client_id)
             if begun:
                 yield event
 
-    async def _watch(self, client: str | None) -> TurnFinished:
-        async for event in self._turn_of(client):
+    def _begins(self, event: Event, client_id: str | None) -> bool:
+        """Whether our turn begins here; one whose beginning could not be saved has an end only."""
+        match event:
+            case TurnStarted():
+                return event.client_id == client_id
+            case TurnResumed():
+                return client_id is None
+            case TurnFinished():
+                return is_unsaved(self.session, event)
+            case _:
+                return False
+
+    async def _watch(self, client_id: str | None) -> TurnFinished:
+        async for event in self._turn_of(client_id):
             self._show(event)
             if isinstance(event, TurnFinished):
                 return event
@@ -287,7 +288,7 @@ class OneShot:
         what, again = finished.message or finished.reason, f"limnos run --continue {self.session.id}"
         if finished.reason == "limit" and (raised := _raised(self.flags, finished)):
             return what, f"{again} {raised}"
-        return what, outside_chat(finished.fix, again) or again
+        return what, continuing_by(finished.fix, again) or again
 
 
 def _raised(flags: Flags, finished: TurnFinished) -> str:

@@ -26,7 +26,7 @@ class Frame(NamedTuple):
 def frames(look: Look, events: Sequence[Event]) -> Iterator[Frame]:
     """One frame per event that shows something; a long gap is a line of its own."""
     session = events[0].session if events else ""
-    transcript = Transcript(look, elsewhere=f"limnos open {one_line(session)}")
+    transcript = Transcript(look, continue_with=f"limnos open {one_line(session)}")
     before = waited = 0.0
     for event in events:
         stamp = parse(event.time)

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 from limnos.frontends.cli.approvals import answered_line, question_lines
 from limnos.frontends.cli.calls import Call, finished_lines, group_line, head, ran, tail_lines
 from limnos.frontends.cli.escapes import one_line, visible
-from limnos.frontends.cli.look import GOES_ON, Look, error_lines, outside_chat
+from limnos.frontends.cli.look import CONTINUE, Look, continuing_by, error_lines
 from limnos.frontends.cli.markdown import Block, Reader, render
 from limnos.frontends.cli.meter import Meter
 from limnos.frontends.cli.spans import TEXT_INDENT, Line, Span, line
@@ -56,12 +56,12 @@ class _Running:
 class Transcript:
     """Lines of one session. `chat` adds the inputs and how each turn ended.
 
-    `elsewhere`: the command line that goes on with the session where no slash command can be typed.
+    `continue_with` is what goes on with the session: a command line where no slash command can be typed.
     """
 
     look: Look
     chat: bool = True
-    elsewhere: str = ""
+    continue_with: str = CONTINUE
     meter: Meter = field(default_factory=Meter)
     working: bool = False
     question: ApprovalAsked | None = None
@@ -83,7 +83,7 @@ class Transcript:
     @property
     def _commands(self) -> bool:
         """Whether a slash command may be named."""
-        return self.chat and not self.elsewhere
+        return self.chat and self.continue_with == CONTINUE
 
     def apply(self, event: Event) -> list[Line]:
         """Take one event; the lines it finishes."""
@@ -178,11 +178,10 @@ class Transcript:
                 for place, (kind, count) in enumerate(self._outcomes.items())
             )
             text = f"{event.reason} after step {event.steps}" + (f": {calls}" if calls else "")
-            return [line(f"{text}  next: {self.elsewhere or GOES_ON}")]
+            return [line(f"{text}  next: {self.continue_with}")]
         if event.reason == "denied" and self._refused:  # the person's own no is no fault
             return [self.look.signed("idle", f"{event.message}  next: {event.fix}")]
-        fix = outside_chat(event.fix, self.elsewhere) if self.elsewhere else event.fix
-        return error_lines(event.message or event.reason, fix)
+        return error_lines(event.message or event.reason, continuing_by(event.fix, self.continue_with))
 
     def _reply(self, event: ReplyFinished | StepFinished) -> list[Line]:
         rows: list[Line] = []
