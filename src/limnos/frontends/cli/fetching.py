@@ -46,21 +46,21 @@ def ensure(console: Console, settings: Settings, *, yes: bool) -> None:
     fetch(console, entry)
 
 
-def begun(environment: Environment, entry: Entry) -> int:
-    """Bytes of a paused fetch that are on this machine; 0 when none was begun."""
+def fetched_bytes(environment: Environment, entry: Entry) -> int:
+    """How much of a paused fetch is on this machine; 0 when none was begun."""
     folder = weights(environment).file(entry).parent
     return sum(part.stat().st_size for part in folder.rglob("*.part"))
 
 
 def cost(environment: Environment, entry: Entry) -> str:
     """What an embedded model still takes: bytes to fetch, or how far a paused fetch came, and memory."""
-    here, whole = begun(environment, entry), size(entry.size)
-    fetched = f"paused: {size(here)} of {whole} are here" if here else f"{whole} to fetch"
-    return f"{fetched}, {memory(entry.memory)} of memory"
+    here, whole = fetched_bytes(environment, entry), size(entry.size)
+    left = f"paused: {size(here)} of {whole} are here" if here else f"{whole} to fetch"
+    return f"{left}, {memory(entry.memory)} of memory"
 
 
 def fetch(console: Console, entry: Entry, local: Path | None = None, again: str = "") -> None:
-    """Fetch a model with a moving line; Ctrl-C pauses and says that `again` goes on."""
+    """Fetch a model with a moving line; Ctrl-C pauses and names `again`, the command that goes on."""
     began = time.monotonic()
     bar = ProgressLine(console)
 

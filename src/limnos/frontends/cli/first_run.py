@@ -10,7 +10,7 @@ from limnos.agent.settings_file import set_value
 from limnos.frontends.cli.cells import pad
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
-from limnos.frontends.cli.fetching import begun, cost, fetch, missing
+from limnos.frontends.cli.fetching import cost, fetch, fetched_bytes, missing
 from limnos.frontends.cli.secret_input import ask_secret
 from limnos.frontends.cli.table import PROGRAM
 from limnos.frontends.cli.times import duration
@@ -26,12 +26,12 @@ _OWN = "own"
 
 
 class Row(NamedTuple):
-    """One line of the question, and what a yes to it does. `begun`: it was chosen before, and paused."""
+    """One line of the question, and what a yes to it does. `paused`: its fetch was begun before."""
 
     label: str
     cost: str
     take: Callable[[Console], None]
-    begun: bool = False
+    paused: bool = False
 
 
 def is_first(console: Console, settings: Settings) -> bool:
@@ -47,7 +47,7 @@ def choose(console: Console) -> bool:
     console.say("Which model?")
     for number, row in enumerate(rows, 1):
         console.say(f"  {number}  {pad(row.label, _LABEL)} {row.cost}")
-    default = str(next((number for number, row in enumerate(rows, 1) if row.begun), 1))
+    default = str(next((number for number, row in enumerate(rows, 1) if row.paused), 1))
     while True:
         answer = console.ask(f"Number [{default}], q quits:" if default else "Number, q quits:") or default
         if answer == "q":
@@ -81,7 +81,7 @@ def _embedded(console: Console, entry: Entry, note: str) -> Row:
         fetch(console, entry, again=PROGRAM)
         set_value(console.environment, "model", entry.name)
 
-    paused = begun(console.environment, entry) > 0
+    paused = fetched_bytes(console.environment, entry) > 0
     told = cost(console.environment, entry) + ("" if paused else f"; {note}")
     return Row(entry.label, told, take, paused)
 

@@ -20,7 +20,7 @@ from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import UsageError
 from limnos.providers.catalogue import catalogue
 
-_PROJECT = ".limnos/config.toml"
+_WORKSPACE_FILE = ".limnos/config.toml"
 _Key = Annotated[str, Argument(metavar="KEY", help="a setting of limnos config list")]
 _Json = Annotated[bool, Option("--json", help="one record a line")]
 
@@ -83,7 +83,7 @@ def config(
             "limnos config needs one of: get, set, unset, list, --explain KEY", "limnos config list"
         )
     found = _found(console, key)
-    found = found if key.startswith(PREFIX) else _with_folder(console, found)
+    found = found if key.startswith(PREFIX) else _with_workspace(console, found)
     if as_json:
         layers = [{"name": item.name, "value": item.value, "note": item.note} for item in found.layers]
         record = {"key": key, "value": found.value, "from": found.origin, "layers": layers}
@@ -96,19 +96,20 @@ def _found(console: Console, key: str) -> Explanation:
     return (explain_provider if key.startswith(PREFIX) else explain)(console.environment, key)
 
 
-def _with_folder(console: Console, found: Explanation) -> Explanation:
+def _with_workspace(console: Console, found: Explanation) -> Explanation:
     """`found` with what the file of this folder says, which counts only where the folder is trusted."""
     try:
         folder = Path(console.folder)
-        if (folder / _PROJECT).parent == console.environment.home:
+        if (folder / _WORKSPACE_FILE).parent == console.environment.home:  # a layer of its own already
             return found
         trusted = explain(console.environment, found.key.name, workspace=folder)
-        said = next(layer for layer in trusted.layers if layer.name == _PROJECT)
+        said = next(layer for layer in trusted.layers if layer.name == _WORKSPACE_FILE)
     except UsageError as error:
-        said = Layer(_PROJECT, None, error.what)
+        said = Layer(_WORKSPACE_FILE, None, error.what)
     if said.value is not None and not said.note:
         said = said._replace(note=f"says {_quoted(said.value)}, which counts with --trust only")
-    return found._replace(layers=tuple(said if one.name == _PROJECT else one for one in found.layers))
+    layers = tuple(said if layer.name == _WORKSPACE_FILE else layer for layer in found.layers)
+    return found._replace(layers=layers)
 
 
 def _explain(console: Console, found: Explanation) -> None:

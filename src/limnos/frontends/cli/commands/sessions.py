@@ -74,8 +74,8 @@ def _say_more(console: Console, found: Sequence[SessionSummary]) -> None:
             console.say_line(console.look.signed("failed", one_line(text)))
     usable = [session for session in found if session.state != "unreadable"]
     asking = [session for session in usable if session.state in ("waiting", "interrupted")]
-    for session in (asking or usable)[:1]:
-        console.say(f"next: limnos open {one_line(session.id)}")
+    if usable:
+        console.say(f"next: limnos open {one_line((asking or usable)[0].id)}")
 
 
 async def _found(console: Console, limit: int | None) -> list[SessionSummary]:
