@@ -50,7 +50,7 @@ class Response:
         self._read_s = read_s
         self._body = response.aiter_stream()
         self._stream = cast("Stream", response.extensions["network_stream"])  # pyright: ignore[reportUnknownMemberType]
-        self._begin, self._size = self._stream.handed, 0
+        self._head_end, self._body_size = self._stream.delivered, 0
         self.status = response.status
         self.headers = _headers_of(response)
 
@@ -76,13 +76,14 @@ class Response:
         """The next piece; None at the end. The library's limit is for each read: drips would pass it."""
         async with asyncio.timeout(self._read_s):
             piece = await anext(self._body, None)
-        self._size += len(piece or b"")
+        self._body_size += len(piece or b"")
         return piece
 
-    def settle(self) -> None:
-        """Spoil the connection when a body that is not in chunks took less than the parser was given."""
-        if "transfer-encoding" not in self.headers and self._stream.handed - self._begin > self._size:
-            self._stream.spoil()
+    def check_leftovers(self) -> None:
+        """Retire the connection when a body that is not in chunks took less than the parser was given."""
+        given = self._stream.delivered - self._head_end
+        if "transfer-encoding" not in self.headers and given > self._body_size:
+            self._stream.retire()
 
     async def read(self, limit: int = BODY_BYTES) -> bytes:
         """The whole body. Raises as `chunks` does."""
@@ -167,7 +168,7 @@ class Client:
         try:
             yield response
         finally:
-            response.settle()
+            response.check_leftovers()
             with suppress(EgressError), _translated(where):
                 await raw.aclose()
 

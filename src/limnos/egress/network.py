@@ -20,7 +20,10 @@ class Network:
     async def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, **_never_set: None
     ) -> Stream:
-        """Connect to the first address of `host` that answers; each has its share of the time left."""
+        """Connect to the first address of `host` that answers; each has its share of the time left.
+
+        The pool also names a local address and socket options, which are never set here.
+        """
         clock = asyncio.get_running_loop().time
         end = clock() + timeout if timeout is not None else None
         found = await _resolved(host, port, timeout)

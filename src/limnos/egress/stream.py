@@ -2,7 +2,7 @@
 
 The parser keeps what it was given too much and takes it for the beginning of the next answer. A head, and a
 body in chunks, end with a blank line: no piece reaches beyond one. A counted body tells by its count, see
-`client.Response.settle`.
+`client.Response.check_leftovers`.
 """
 
 import asyncio
@@ -18,22 +18,22 @@ from limnos import lazy
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 _READ = 65_536
 # An answer with more blank lines costs its connection, not the processor: each piece takes some 20 µs.
-MOST_PIECES = 4096
+_MOST_PIECES = 4096
 
 
 class _Counting(asyncio.StreamReaderProtocol):
-    """Knows how many bytes ever came."""
+    """Counts the bytes that came, read or not."""
 
-    came = 0
+    received = 0
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
-        self.came += len(data)
+        self.received += len(data)
         super().data_received(data)
 
 
 class Stream:
-    """A network stream of httpcore2, by shape; `handed` is how many bytes the parser got from it."""
+    """A network stream of httpcore2, by shape; `delivered` is how many bytes the parser got from it."""
 
     def __init__(
         self, transport: asyncio.Transport, protocol: _Counting, reader: asyncio.StreamReader
@@ -41,38 +41,38 @@ class Stream:
         self._protocol = protocol
         self._reader = reader
         self._writer = asyncio.StreamWriter(transport, protocol, reader, asyncio.get_running_loop())
-        self._data: bytes = b""
-        self._at = 0
-        self._line_end = 0  # where in the data the first line end of the next blank line may stand
+        self._buffer: bytes = b""
+        self._position = 0
+        self._search_from = 0  # where in the buffer the next blank line may begin: its end may still come
         self._pieces = 0
-        self._spoiled = False
-        self.handed = 0
+        self._retired = False
+        self.delivered = 0
 
-    def spoil(self) -> None:
+    def retire(self) -> None:
         """Have the pool not use this connection again."""
-        self._spoiled = True
+        self._retired = True
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """The next bytes, of one answer only; empty when the other side has closed."""
-        if self._at == len(self._data):
+        if self._position == len(self._buffer):
             with _translated(lazy.httpcore2.ReadError, lazy.httpcore2.ReadTimeout):
                 async with asyncio.timeout(timeout):
                     fresh = await self._reader.read(min(max_bytes, _READ))
-            kept = self._data[self._line_end :]
-            self._data, self._at, self._line_end = kept + fresh, len(kept), 0
-        begin, self._at = self._at, self._piece_end()
-        self.handed += self._at - begin
-        return self._data[begin : self._at]
+            tail = self._buffer[self._search_from :]
+            self._buffer, self._position, self._search_from = tail + fresh, len(tail), 0
+        begin, self._position = self._position, self._piece_end()
+        self.delivered += self._position - begin
+        return self._buffer[begin : self._position]
 
     def _piece_end(self) -> int:
-        blank_line = None if self._spoiled else _BLANK_LINE.search(self._data, self._line_end)
+        blank_line = None if self._retired else _BLANK_LINE.search(self._buffer, self._search_from)
         if blank_line is None:
-            self._line_end = max(self._line_end, len(self._data) - 2)
-            return len(self._data)
+            self._search_from = max(self._search_from, len(self._buffer) - 2)
+            return len(self._buffer)
         self._pieces += 1
-        self._spoiled = self._pieces > MOST_PIECES
-        self._line_end = blank_line.end()
-        return self._line_end
+        self._retired = self._pieces > _MOST_PIECES
+        self._search_from = blank_line.end()
+        return self._search_from
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send `buffer`, a piece of the next request; returns when the network took most of it."""
@@ -103,12 +103,17 @@ class Stream:
         """`is_readable` is how the pool asks whether an idle connection is of no more use."""
         if info != "is_readable":
             return self._writer.get_extra_info(info)
-        return self._spoiled or self._protocol.came > self.handed or self._has_ended() or self._stirs()
+        return (
+            self._retired
+            or self._protocol.received > self.delivered
+            or self._has_ended()
+            or self._has_unread()
+        )
 
     def _has_ended(self) -> bool:
         return self._reader.at_eof() or self._reader.exception() is not None or self._writer.is_closing()
 
-    def _stirs(self) -> bool:
+    def _has_unread(self) -> bool:
         """Whether the system knows of something that the event loop has not looked at yet."""
         poll = select.poll()
         poll.register(self._writer.get_extra_info("socket"), select.POLLIN)
