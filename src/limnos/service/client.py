@@ -135,9 +135,9 @@ class Kernel(Protocol):
         ...
 
     def newest_in(self, folder: str) -> SessionSummary | None:
-        """The newest session with a turn that was started in `folder`, among the newest of all.
+        """The newest session that was started in `folder` and has a turn.
 
-        None when there is none.
+        Looks at the newest of all sessions only; None when none of them is one.
         """
         ...
 

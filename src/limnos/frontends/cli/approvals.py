@@ -216,6 +216,18 @@ class AnswerRow:
             return _asking("Alt-N no  Alt-Y once  Ctrl-U first" if look.narrow else long)
         return _asking(f"Enter: {self._title(choice)}")
 
+    def refusal(self, look: Look, text: str, begun: float) -> Line:
+        """Why a line is no answer to the question, and what is one."""
+        if not self.readable(begun):
+            why = _TOO_EARLY
+        elif _ESCAPE in text:
+            why = "only letters answer here, no Alt or arrow keys"
+        elif text.strip() in _LETTERS:
+            why = f"{text.strip()} is not offered here"
+        else:
+            why = "that is no answer"
+        return look.cut(look.signed("ask", f"{why}; answer with {self._offered}"))
+
     def queued_row(self, look: Look, count: int) -> Line:
         """That lines wait for the answer: they were none."""
         return look.cut(look.signed("you", f"{counted(count, 'line')} queued; answer with {self._offered}"))
@@ -229,18 +241,6 @@ class AnswerRow:
     def _is_slip(self, text: str, begun: float) -> bool:
         """Whether a line is no message either: a letter that is not offered, or a key that came as text."""
         return _ESCAPE in text or (self.readable(begun) and text.strip() in _LETTERS)
-
-    def refusal(self, look: Look, text: str, begun: float) -> Line:
-        """Why a line is no answer to the question, and what is one."""
-        if not self.readable(begun):
-            why = _TOO_EARLY
-        elif _ESCAPE in text:
-            why = "only letters answer here, no Alt or arrow keys"
-        elif text.strip() in _LETTERS:
-            why = f"{text.strip()} is not offered here"
-        else:
-            why = "that is no answer"
-        return look.cut(look.signed("ask", f"{why}; answer with {self._offered}"))
 
     def _edit_title(self, text: str) -> str:
         if not text:
