@@ -175,6 +175,16 @@ def test_no_parts_are_looked_for_where_the_query_is_one_word_or_a_pattern(box: T
         assert "part of it" not in box.text("search_text", query=query + "!", regex=regex)
 
 
+def test_a_search_for_parts_is_bounded_and_says_so(box: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    (box.root / "many.txt").write_text("milk\n" * 6000)
+    wordy = " ".join(f"word{number}" for number in range(20_000))
+
+    assert "a part of it (not all files were looked at" in box.text("search_text", query="milk powder")
+    assert "nothing was found" in box.text("search_text", query=wordy)[-500_000:]
+    monkeypatch.setattr("limnos.agent.toolbox.search.SECONDS", -1.0)
+    assert "stopped at" in box.text("search_text", query="milk powder")
+
+
 def test_a_plural_finds_its_singular(box: Toolbox) -> None:
     (box.root / "a.txt").write_text("invoice 7\n")
 

@@ -16,7 +16,7 @@ def told(text: str, request: str, tool: str = "read_file", *, chinese: bool = Fa
     ("request_", "numbers"),
     [
         ("what is the second line of a.txt", [2]), ("Show line 3", [3]), ("the 3rd line?", [3]),
-        ("last line of a.txt", [3]), ("the last 2 lines", [2, 3]), ("last two lines", [2, 3]),
+        ("the very last line of a.txt", [3]), ("the last 2 lines", [2, 3]), ("last two lines", [2, 3]),
         ("the last 9 lines", [1, 2, 3]), ("the Tenth line", []), ("line 0", []), ("line 4", []),
     ],
 )  # fmt: skip

@@ -26,6 +26,12 @@ def test_json_lists_and_objects_of_numbers() -> None:
     )
 
 
+def test_sums_keep_every_digit() -> None:
+    rows = "".join(f"n{number},99999999.01\n" for number in range(150))
+
+    assert table_facts(f"who,v\n{rows}z,1\n")[0].endswith("all v together: 14999999852.50")
+
+
 def test_dates_have_a_first_and_a_last_and_no_sum() -> None:
     text = "who,born\nAnn,1990-01-02\nBen,1980-05-06\n"
 

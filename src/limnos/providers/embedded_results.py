@@ -5,17 +5,26 @@ import re
 from limnos.providers.table_facts import CHINESE, ENGLISH, table_facts
 
 _PART = re.compile(r"\A\[lines \d+ to \d+ of \d+\]\n")
-_WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_DIGITS = "一二三四五六七八九十"
-_NUMBER = rf"(\d{{1,4}}|[{_DIGITS}两])"
-_NTH = re.compile(
-    rf"\b(?:({'|'.join(_WORDS)})|(\d{{1,4}})(?:st|nd|rd|th)) line\b|\bline (\d{{1,4}})\b|第{_NUMBER}行",
+_NUMBERS = {
+    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5,
+    "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10,
+    "two": 2, "three": 3, "four": 4, "five": 5,
+    "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10,
+}  # fmt: skip
+_CHINESE_NUMBER = r"(\d{1,4}|[一二两三四五六七八九十])"
+_FROM_THE_END = re.compile(
+    r"\blast but\b|\b(?:second|third|fourth|fifth|next)[ -](?:to[ -](?:the[ -])?)?last\b"
+    r"|\bfrom the (?:end|last)\b|倒数第",
     re.IGNORECASE,
 )
 _LAST = re.compile(
-    rf"\blast(?: (\d{{1,2}}|two|three|four|five))? lines?\b|最后{_NUMBER}?行|倒数{_NUMBER}行", re.IGNORECASE
+    rf"\blast(?: (\d{{1,2}}|two|three|four|five))? lines?\b|(?:最后|倒数){_CHINESE_NUMBER}?行", re.IGNORECASE
 )
-_LAST_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5}
+_NTH = re.compile(
+    r"\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth) line\b"
+    rf"|\b(\d{{1,4}})(?:st|nd|rd|th) line\b|\bline (\d{{1,4}})\b|第{_CHINESE_NUMBER}行",
+    re.IGNORECASE,
+)
 
 
 def result_of(tool: str, text: str, request: str, room: int, *, chinese: bool) -> str:
@@ -25,34 +34,33 @@ def result_of(tool: str, text: str, request: str, room: int, *, chinese: bool) -
     """
     facts: list[str] = []
     if tool == "read_file" and not _PART.match(text):
-        asked = _asked_lines(text, request)
         line = "第 {} 行：{}" if chinese else "line {}: {}"
-        facts = [line.format(number, content) for number, content in asked.items()]
+        facts += [line.format(number, content) for number, content in _asked_lines(text, request).items()]
         facts += table_facts(text, CHINESE if chinese else ENGLISH)
-    shown = cut(text, room).removesuffix("\n") if facts else cut(text, room)
+    shown = cut(text, room)
+    if facts:
+        shown = shown.removesuffix("\n")
     return "\n".join((f"Result of {tool or 'a tool'}:", shown, *(f"({fact})" for fact in facts)))
 
 
 def _asked_lines(text: str, request: str) -> dict[int, str]:
     """The lines of `text` that `request` asks for by their number, from 1."""
     lines = text.removesuffix("\n").split("\n")
-    if found := _NTH.search(request):
-        number = _number(next(filter(None, found.groups())))
-        return {number: lines[number - 1]} if 1 <= number <= len(lines) else {}
+    if _FROM_THE_END.search(request):
+        return {}
     if found := _LAST.search(request):
-        count = _number(next(filter(None, found.groups()), "1"))
-        start = max(0, len(lines) - count)
-        return {place + 1: lines[place] for place in range(start, len(lines))}
-    return {}
+        wanted = range(max(1, len(lines) + 1 - _number(found)), len(lines) + 1)
+    elif found := _NTH.search(request):
+        wanted = range(_number(found), _number(found) + 1)
+    else:
+        return {}
+    return {number: lines[number - 1] for number in wanted if 1 <= number <= len(lines)}
 
 
-def _number(said: str) -> int:
-    said = said.lower()
-    if said.isdecimal():
-        return int(said)
-    if said in _WORDS:
-        return _WORDS.index(said) + 1
-    return _LAST_WORDS.get(said) or (2 if said == "两" else _DIGITS.index(said) + 1)
+def _number(found: re.Match[str]) -> int:
+    """What the one group that took part says; 1 when none did."""
+    said = next(filter(None, found.groups()), "1").lower()
+    return _NUMBERS.get(said) or int(said)
 
 
 def cut(text: str, room: int) -> str:

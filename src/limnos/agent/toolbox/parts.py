@@ -2,11 +2,14 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any, NamedTuple
 
 from limnos import lazy
 
 MOST_KEPT = 5_000
+MOST_PARTS = 32
 SHORTEST = 3
 
 _WORD = re.compile(r"[^\W_]+")
@@ -18,7 +21,7 @@ _COMMON = frozenset({
 })  # fmt: skip
 
 
-class Held(NamedTuple):
+class PartialMatch(NamedTuple):
     """A line with its place, and which of the parts stand in it."""
 
     line: str
@@ -28,7 +31,8 @@ class Held(NamedTuple):
 def parts_of(query: str) -> list[str]:
     """What a line may hold of `query`: its words without a plural's s, and pairs of East Asian characters.
 
-    Nothing when that would be `query` itself; common English words and very short ones are no parts.
+    Nothing when that would be `query` itself; common English words and very short ones are no parts. Of a
+    long query the first `MOST_PARTS`.
     """
     low = query.casefold()
     found: list[str] = []
@@ -37,15 +41,18 @@ def parts_of(query: str) -> list[str]:
     for word in _WORD.findall(_EAST_ASIAN.sub(" ", low)):
         if len(word) >= SHORTEST and word not in _COMMON:
             found.append(word[:-1] if word.endswith("s") and len(word) > SHORTEST else word)
-    return [] if found == [low] else list(dict.fromkeys(found))
+    return [] if found == [low] else list(dict.fromkeys(found))[:MOST_PARTS]
 
 
 class PartSearch:
-    """Collects lines with parts of a query. A part that few lines hold says more than a frequent one."""
+    """Collects lines with parts of a query and ranks them by inverse document frequency.
+
+    A part that few lines hold says more than a frequent one; a line is a document.
+    """
 
     def __init__(self, parts: list[str]) -> None:
         self._parts = parts
-        self._held: list[Held] = []
+        self._matches: list[PartialMatch] = []
         re2: Any = lazy.re2
         options = re2.Options()
         options.case_sensitive = False
@@ -54,20 +61,20 @@ class PartSearch:
     @property
     def full(self) -> bool:
         """Whether no more lines are kept."""
-        return len(self._held) >= MOST_KEPT
+        return len(self._matches) >= MOST_KEPT
 
     def holds(self, line: str) -> bool:
         """Whether `line` has one of the parts."""
         return self._any.search(line) is not None
 
-    def add(self, line: str) -> None:
-        """Keep `line`; what stands before it, the name of its file, counts too."""
-        low = line.casefold()
-        if not self.full:
-            self._held.append(Held(line, frozenset(part for part in self._parts if part in low)))
+    def add(self, lines: Iterable[str]) -> None:
+        """Keep `lines` as long as there is room; what stands before one, the name of its file, counts too."""
+        for line in islice(lines, MOST_KEPT - len(self._matches)):
+            low = line.casefold()
+            self._matches.append(PartialMatch(line, frozenset(part for part in self._parts if part in low)))
 
     def best(self, most: int) -> list[str]:
         """Up to `most` lines, those with the most telling parts first, the earlier of two like ones first."""
-        counts = Counter(part for held in self._held for part in held.parts)
-        ranked = sorted(self._held, key=lambda held: -sum(1 / counts[part] for part in held.parts))
-        return [held.line for held in ranked[:most]]
+        counts = Counter(part for match in self._matches for part in match.parts)
+        ranked = sorted(self._matches, key=lambda match: -sum(1 / counts[part] for part in match.parts))
+        return [match.line for match in ranked[:most]]

@@ -73,31 +73,42 @@ class _Found:
     skipped: int = 0
     left_out: set[str] = field(default_factory=set[str])
     stopped: bool = False
-    named: list[str] = field(default_factory=list[str])
-    seen: list[str] = field(default_factory=list[str])
+    matching_names: list[str] = field(default_factory=list[str])
+    looked_at: list[str] = field(default_factory=list[str])
+    deadline: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+
+    @property
+    def late(self) -> bool:
+        """Whether the time for all of it is over."""
+        return time.monotonic() > self.deadline
 
     def note_name(self, name: str, matcher: Any) -> None:
         """Keep a name that holds the query: who looks for text may have meant a file or folder."""
-        if len(self.seen) < MAX_SEEN:
-            self.seen.append(shown(name))
-        if len(self.named) < MAX_NAMED and matcher.search(shown(name)):
-            self.named.append(shown(name))
+        if len(self.looked_at) < MAX_SEEN:
+            self.looked_at.append(shown(name))
+        if len(self.matching_names) < MAX_NAMED and matcher.search(shown(name)):
+            self.matching_names.append(shown(name))
 
     def in_files(self) -> str:
         """How many files hold it, and which when they are few: that is often what was asked."""
         names = f": {', '.join(self.files)}" if 1 < len(self.files) <= MAX_NAMED else ""
         return counted(len(self.files), "file") + names
 
-    def seen_names(self) -> list[str]:
+    def about_looked_at(self) -> list[str]:
         """One line with the first files looked at: what is asked for may stand in one by another word."""
-        more = f" and {self.names - len(self.seen)} more" if self.names > len(self.seen) else ""
-        return [f"Files looked at: {', '.join(self.seen)}{more} (read_file shows one)"] if self.seen else []
+        more = f" and {self.names - len(self.looked_at)} more" if self.names > len(self.looked_at) else ""
+        return (
+            [f"Files looked at: {', '.join(self.looked_at)}{more} (read_file shows one)"]
+            if self.looked_at
+            else []
+        )
 
-    def named_so(self) -> list[str]:
+    def about_names(self) -> list[str]:
         """One line about those names, when there are some."""
-        if not self.named:
+        if not self.matching_names:
             return []
-        return [f"Names that hold it: {', '.join(self.named)} (read_file and list_dir show what they have)"]
+        names = ", ".join(self.matching_names)
+        return [f"Names that hold it: {names} (read_file and list_dir show what they have)"]
 
     def limits(self) -> str:
         """A clause for each reason why there may be more."""
@@ -132,15 +143,15 @@ class _SearchTools:
     def _find(self, pattern: str, path: str) -> _Found:
         wanted = pattern if "/" in pattern else f"*/{pattern}"
         found = _Found()
-        holding: list[str] = []
+        partial_matches: list[str] = []
         for name, size in self._files.walk(path, found.left_out):
             found.names += 1
             row = f"{shown(name)}  {counted(size, 'byte')}"
             if fnmatch.fnmatch(f"/{name}", wanted) or fnmatch.fnmatch(name, pattern):
                 found.lines.append(row)
             elif pattern.casefold() in name.casefold():
-                holding.append(row)
-        found.lines = found.lines or holding  # a part of a name will do where no name is just that
+                partial_matches.append(row)
+        found.lines = found.lines or partial_matches
         return found
 
     async def search(self, arguments: Arguments, context: ToolContext) -> Output:
@@ -155,7 +166,9 @@ class _SearchTools:
             ]
             return Output("\n".join(said), f'"{query}", 0 found', origin="file")
         said = f"{counted(len(found.lines), 'line')} in {found.in_files()}{end}"
-        return Output("\n".join([*found.lines, said, *found.named_so()]), f'"{query}", {said}', origin="file")
+        return Output(
+            "\n".join([*found.lines, said, *found.about_names()]), f'"{query}", {said}', origin="file"
+        )
 
     async def _instead(self, found: _Found, arguments: Arguments) -> list[str]:
         """What may have been meant by a search in vain: names, lines with parts of it, a short file whole."""
@@ -163,20 +176,20 @@ class _SearchTools:
         if whole := await asyncio.to_thread(self._short_file, path):
             return [f"The whole file, since it is short:\n{whole}"]
         parts = [] if arguments.get("regex", False) else parts_of(arguments["query"])
-        lines = await asyncio.to_thread(self._partly, parts, path) if parts else []
-        held = ["Lines that hold a part of it:", *lines] if lines else []
-        return [*found.named_so(), *held] or found.seen_names()
+        partial = await asyncio.to_thread(self._partly, parts, path, found) if parts else []
+        return [*found.about_names(), *partial] or found.about_looked_at()
 
-    def _partly(self, parts: list[str], path: str) -> list[str]:
+    def _partly(self, parts: list[str], path: str, found: _Found) -> list[str]:
         search = PartSearch(parts)
-        deadline = time.monotonic() + SECONDS
+        end = ""
         for name, size in self._files.walk(path):
             text = self._text(name) if size <= MAX_FILE else None
-            for line in _matching(name, text or "", search.holds):
-                search.add(line)
-            if search.full or time.monotonic() > deadline:
+            search.add(_matching(name, text or "", search.holds))
+            if search.full or found.late:
+                end = " (not all files were looked at; narrow the path)"
                 break
-        return search.best(MAX_PARTLY)
+        lines = search.best(MAX_PARTLY)
+        return [f"Lines that hold a part of it{end}:", *lines] if lines else []
 
     def _short_file(self, path: str) -> str:
         """The text of one short file that was searched in vain: its reader would be the next call."""
@@ -188,7 +201,6 @@ class _SearchTools:
 
     def _search(self, matcher: Any, path: str) -> _Found:
         found = _Found()
-        deadline = time.monotonic() + SECONDS
         for name, size in self._files.walk(path, found.left_out):
             found.names += 1
             found.note_name(name, matcher)
@@ -200,7 +212,7 @@ class _SearchTools:
             found.lines += lines
             if lines:
                 found.files.append(shown(name))
-            if len(found.lines) >= MAX_FOUND or time.monotonic() > deadline:
+            if len(found.lines) >= MAX_FOUND or found.late:
                 found.stopped = True
                 return found
         return found
