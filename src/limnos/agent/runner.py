@@ -112,6 +112,11 @@ class Runner:
         """The queued inputs, in order."""
         return list(self._queue)
 
+    @property
+    def injected(self) -> list[Input]:
+        """The injected inputs that the running turn has not taken in yet, in order."""
+        return [_input(one) for one in self._turn.inbox] if self._turn else []
+
     def submit(self, given: Input) -> None:
         """Queue an input.
 
@@ -319,8 +324,7 @@ class Runner:
             await self._fit.loop.run(turn, resumed=resumed)
         finally:
             # what came too late for this turn begins the next one
-            late = [Input(one.input, one.client_id, one.source, one.principal) for one in turn.inbox]
-            self._queue.extendleft(reversed(late))
+            self._queue.extendleft(_input(one) for one in reversed(turn.inbox))
             turn.inbox.clear()
 
     def _abandon(self) -> None:
@@ -351,6 +355,10 @@ class Runner:
     def _end(self, fault: BaseException | None) -> None:
         for inbox in tuple(self._readers):
             inbox.put_nowait(_Ended(fault))
+
+
+def _input(injected: InputInjected) -> Input:
+    return Input(injected.input, injected.client_id, injected.source, injected.principal)
 
 
 def _unsaved(turn: Turn | None, error: StorageError) -> TurnFinished:

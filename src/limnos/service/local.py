@@ -36,7 +36,6 @@ class LocalSession:
     def __init__(self, runner: Runner, path: Path) -> None:
         self._runner = runner
         self._path = path
-        self._injected: dict[str, Send] = {}
 
     @property
     def id(self) -> str:
@@ -73,7 +72,6 @@ class LocalSession:
     def inject(self, message: Send) -> None:
         """See `Session`."""
         self._runner.inject(_input(message))
-        self._injected[message.client_id] = message
 
     def resume(self, source: str = "cli") -> None:
         """See `Session`."""
@@ -93,22 +91,12 @@ class LocalSession:
 
     def injected(self) -> list[Send]:
         """See `Session`."""
-        begun = self._runner.stream.conversation.client_ids
-        late = {given.client_id for given in self._runner.waiting}
-        self._injected = {
-            client_id: sent
-            for client_id, sent in self._injected.items()
-            if client_id not in begun and client_id not in late
-        }
-        return list(self._injected.values())
+        return [_send(given) for given in self._runner.injected]
 
     def drop(self, position: int) -> Send | None:
         """See `Session`."""
         given = self._runner.drop(position)
-        if given is None:
-            return None
-        self._injected.pop(given.client_id, None)
-        return _send(given)
+        return None if given is None else _send(given)
 
     @property
     def closed(self) -> bool:

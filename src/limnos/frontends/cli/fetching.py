@@ -46,15 +46,9 @@ def ensure(console: Console, settings: Settings, *, yes: bool) -> None:
     fetch(console, entry)
 
 
-def fetched_bytes(environment: Environment, entry: Entry) -> int:
-    """How much of a paused fetch is on this machine; 0 when none was begun."""
-    folder = weights(environment).file(entry).parent
-    return sum(part.stat().st_size for part in folder.rglob("*.part"))
-
-
 def cost(environment: Environment, entry: Entry) -> str:
     """What an embedded model still takes: bytes to fetch, or how far a paused fetch came, and memory."""
-    here, whole = fetched_bytes(environment, entry), size(entry.size)
+    here, whole = weights(environment).fetched_bytes(entry), size(entry.size)
     left = f"paused: {size(here)} of {whole} are here" if here else f"{whole} to fetch"
     return f"{left}, {memory(entry.memory)} of memory"
 

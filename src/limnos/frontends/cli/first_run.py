@@ -10,7 +10,7 @@ from limnos.agent.settings_file import set_value
 from limnos.frontends.cli.cells import pad
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
-from limnos.frontends.cli.fetching import cost, fetch, fetched_bytes, missing
+from limnos.frontends.cli.fetching import cost, fetch, missing, weights
 from limnos.frontends.cli.secret_input import ask_secret
 from limnos.frontends.cli.table import PROGRAM
 from limnos.frontends.cli.times import duration
@@ -81,7 +81,7 @@ def _embedded(console: Console, entry: Entry, note: str) -> Row:
         fetch(console, entry, again=PROGRAM)
         set_value(console.environment, "model", entry.name)
 
-    paused = fetched_bytes(console.environment, entry) > 0
+    paused = weights(console.environment).fetched_bytes(entry) > 0
     told = cost(console.environment, entry) + ("" if paused else f"; {note}")
     return Row(entry.label, told, take, paused)
 
