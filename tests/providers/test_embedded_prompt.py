@@ -143,7 +143,7 @@ def test_the_head_stands_before_its_message() -> None:
 def test_a_call_and_its_result_become_two_turns_and_the_line_that_asks_to_answer() -> None:
     said = whole(answered(user("read a"), calls(("c1", "a")), result("c1", "the text")))
     assert '{"tool": "read_file", "args": {"path": "a"}}<|im_end|>' in said
-    asks = texts().after_result + texts().after_reading
+    asks = "".join(texts().english)
     assert f"Result of read_file:\nthe text\n\n{texts().request} read a\n{asks}<|im_end|>" in said
     assert said.endswith("<|im_start|>assistant\n")
 

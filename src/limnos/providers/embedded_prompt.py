@@ -25,7 +25,7 @@ OLD_RESULT_CHARACTERS = 600
 REQUEST_CHARACTERS = 300
 
 _DESCRIPTION_CHARACTERS = 90
-_EAST_ASIAN = re.compile(
+_SPEAKS_OF_EAST_ASIAN = re.compile(
     "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
     r"|\b(?:chin[aeo]|mandarin|canton|japan|japon|giappo|korea|coreano|coréen|кита|япон|корей)",
     re.IGNORECASE,
@@ -55,6 +55,13 @@ class Pair(NamedTuple):
         return {turn[1] for turn in self.turns if turn[0] == "call"}
 
 
+class Asks(NamedTuple):
+    """What is said after a result, and then after one of read_file, in a language."""
+
+    after_result: str
+    after_reading: str
+
+
 class Texts(NamedTuple):
     """The fixed texts, as `embedded_prompt.json` holds them."""
 
@@ -62,10 +69,8 @@ class Texts(NamedTuple):
     tools: str
     rules: list[Rule]
     request: str
-    after_result: str
-    after_result_chinese: str
-    after_reading: str
-    after_reading_chinese: str
+    english: Asks
+    chinese: Asks
     pairs: list[Pair]
 
 
@@ -82,7 +87,8 @@ def texts() -> Texts:
     data = json.loads(Path(__file__).with_name("embedded_prompt.json").read_bytes())
     rules = [Rule(**rule) for rule in data.pop("rules")]
     pairs = [Pair(**pair) for pair in data.pop("pairs")]
-    return Texts(rules=rules, pairs=pairs, **data)
+    asks = {language: Asks(**data.pop(language)) for language in ("english", "chinese")}
+    return Texts(rules=rules, pairs=pairs, **asks, **data)
 
 
 def prefix(tools: Sequence[ToolSpec]) -> str:
@@ -168,7 +174,9 @@ def is_east_asian(messages: Sequence[Message]) -> bool:
     Where nobody did, the model is kept from it: it answered one English request in ten in Chinese.
     """
     return any(
-        _EAST_ASIAN.search(result_text(message.result) if message.result else text_of(message.parts))
+        _SPEAKS_OF_EAST_ASIAN.search(
+            result_text(message.result) if message.result else text_of(message.parts)
+        )
         for message in messages
         if message.role != "assistant"
     )
@@ -242,13 +250,11 @@ def answer_json(text: str) -> str:
 
 def _told(tool: str, text: str, request: str, room: int) -> str:
     """A result as the person's turn; the request once more, or its words and language would be forgotten."""
-    shown = texts()
-    chinese = _EAST_ASIAN.search(request) is not None
+    chinese = _SPEAKS_OF_EAST_ASIAN.search(request) is not None
+    asks = texts().chinese if chinese else texts().english
+    ask = asks.after_result + (asks.after_reading if tool == "read_file" else "")
     result = result_of(tool, text, request, room, chinese=chinese)
-    asks = shown.after_result_chinese if chinese else shown.after_result
-    if tool == "read_file":
-        asks += shown.after_reading_chinese if chinese else shown.after_reading
-    return f"{result}\n\n{shown.request} {request}\n{asks}"
+    return f"{result}\n\n{texts().request} {request}\n{ask}"
 
 
 def _mark(role: str) -> str:
