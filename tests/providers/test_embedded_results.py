@@ -18,6 +18,7 @@ def told(text: str, request: str, tool: str = "read_file", *, chinese: bool = Fa
         ("what is the second line of a.txt", [2]), ("Show line 3", [3]), ("the 3rd line?", [3]),
         ("the very last line of a.txt", [3]), ("the last 2 lines", [2, 3]), ("last two lines", [2, 3]),
         ("the last 9 lines", [1, 2, 3]), ("the Tenth line", []), ("line 0", []), ("line 4", []),
+        ("line 3 and line 2", [3, 2]), ("twenty-first line", []), ("line 1,200", []), ("last 2nd line", []),
     ],
 )  # fmt: skip
 def test_a_line_that_is_asked_for_by_its_number_follows(request_: str, numbers: list[int]) -> None:
@@ -51,10 +52,23 @@ def test_other_requests_see_the_text_as_it_is(request_: str) -> None:
     assert told(LINES, request_) == f"Result of read_file:\n{LINES}"
 
 
-def test_a_part_of_a_file_and_other_results_have_no_facts() -> None:
-    part = "[lines 2 to 3 of 3]\ntwo\nthree\n"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[lines 2 to 3 of 3]\ntwo\nthree\n",
+        "one\n[... 5 of 99 characters left out here; block_read pages through the whole ...]\ntwo",
+        "one\n[... 5 characters left out ...]\ntwo",
+        "a.txt is empty: it has no lines.",
+    ],
+)
+def test_what_is_not_the_whole_file_has_no_facts(text: str) -> None:
+    assert told(text, "the last line") == f"Result of read_file:\n{text}"
 
-    assert told(part, "the last line") == f"Result of read_file:\n{part}"
+
+def test_errors_and_other_results_have_no_facts() -> None:
+    said = result_of("read_file", "error\nwhat to do", "the last line", ROOM, chinese=False, whole=False)
+
+    assert said == "Result of read_file:\nerror\nwhat to do"
     assert told(LINES, "the last line", tool="run_command") == f"Result of run_command:\n{LINES}"
 
 
@@ -75,6 +89,23 @@ def test_a_table_too_long_to_be_shown_is_added_up_whole() -> None:
 
     assert "characters left out" in said
     assert said.endswith("all score together: 1124250)")
+
+
+@pytest.mark.parametrize(
+    ("text", "request_"),
+    [
+        ("line\n" * 500, "the last 99 lines"),
+        ("x" * 5000 + "\nlast\n", "line 1"),
+        ("\n".join(",".join(f"c{column}{row % 2}" for column in range(60)) for row in range(20)), "sum?"),
+        ("a,b\n" + "y" * 3000 + ",5\n" + "z" * 3000 + ",7\n", "most?"),
+    ],
+)
+def test_a_result_with_its_facts_stays_within_its_room(text: str, request_: str) -> None:
+    assert len(told(text, request_)) <= ROOM + 100
+
+
+def test_lines_of_windows_end_without_a_mark() -> None:
+    assert told("one\r\ntwo\r\n", "line 2").endswith("\n(line 2: two)")
 
 
 @pytest.mark.parametrize("size", [0, 1, 299, 300, 301, 5000])

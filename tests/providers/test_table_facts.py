@@ -16,14 +16,17 @@ def test_a_csv_table(separator: str) -> None:
     assert table_facts(text) == ["highest od: BYB (0.87); lowest od: W (0.15); all od together: 1.44"]
 
 
-def test_json_lists_and_objects_of_numbers() -> None:
+def test_json_lists_of_objects() -> None:
     people = '[{"name": "Ann", "age": 41}, {"name": "Ben", "age": 29}]'
 
     assert table_facts(people) == ["highest age: Ann (41); lowest age: Ben (29); all age together: 70"]
     assert table_facts('{"people": ' + people + "}") == table_facts(people)
-    assert table_facts('{"Ann": 41, "Ben": 29}')[0].startswith(
-        "highest value: Ann (41); lowest value: Ben (29)"
-    )
+
+
+def test_a_row_of_totals_is_no_row() -> None:
+    assert table_facts("item,price\nbread,3\nmilk,2\nTotal,5\n") == [
+        "highest price: bread (3); lowest price: milk (2); all price together: 5"
+    ]
 
 
 def test_sums_keep_every_digit() -> None:
@@ -97,6 +100,10 @@ def test_numbers_that_are_names_are_not_compared(column: str) -> None:
         'a,"b\n5,2\n3,4',
         '{"a": NaN, "b": Infinity}',
         "a,b\x00\n5,\x00\n",
+        '{"port": 8080, "timeout": 30, "retries": 3}',
+        "town;people\nBonn;330.579\nDorf;999\n",
+        "Anna,Berlin\nBob,Berlin\nEve,Paris\nTom,Paris\n",
+        "name,version\na,1.9\nb,1.10\n",
     ],
 )
 def test_what_is_no_table_of_numbers_has_no_facts(text: str) -> None:

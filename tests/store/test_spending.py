@@ -38,6 +38,21 @@ def test_today_and_all_days_are_told_apart(tmp_path: Path) -> None:
     assert spending(path, "2026-03-15").today() == 0
 
 
+def test_what_was_spent_stays_spent_when_the_file_is_removed_or_emptied(tmp_path: Path) -> None:
+    path = tmp_path / "spending"
+    file = SpendingFile(path, lambda: "2026-03-01T10:00:00Z")
+    file.add(Decimal(5))
+    assert file.today() == 5
+
+    path.unlink()
+    file.add(Decimal(3))
+    assert file.today() == 8
+    path.write_text("")
+    assert file.today() == 8
+    file.add(Decimal(7))
+    assert file.today() == 15
+
+
 def test_nothing_spent_is_zero(tmp_path: Path) -> None:
     assert spending(tmp_path / "none").total() == 0
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from limnos.kernel.messages import Message, ToolCall, result_text, text_of
+from limnos.kernel.messages import Message, Text, ToolCall, ToolResult, result_text, text_of
 from limnos.kernel.model import Request, ToolSpec
 from limnos.providers.embedded_results import result_of
 
@@ -226,8 +226,7 @@ def _turns(messages: Sequence[Message], place: int, room: int, asked: _Asked) ->
             # one call, one result: several calls of one reply (another model made them) are told one by one
             if call := _call_of(messages[:place], message.result.call_id):
                 yield from _turn("assistant", call_json(call.name, call.arguments or {}))
-            said = _told(call.name if call else "", result_text(message.result), asked.request, room)
-            yield from _turn("user", said)
+            yield from _turn("user", _told(call.name if call else "", message.result, asked.request, room))
         case _:
             return
 
@@ -248,13 +247,13 @@ def answer_json(text: str) -> str:
     return json.dumps({"answer": text}, ensure_ascii=False)
 
 
-def _told(tool: str, text: str, request: str, room: int) -> str:
+def _told(tool: str, result: ToolResult, request: str, room: int) -> str:
     """A result as the person's turn; the request once more, or its words and language would be forgotten."""
     chinese = _SPEAKS_OF_EAST_ASIAN.search(request) is not None
     asks = texts().chinese if chinese else texts().english
     ask = asks.after_result + (asks.after_reading if tool == "read_file" else "")
-    result = result_of(tool, text, request, room, chinese=chinese)
-    return f"{result}\n\n{texts().request} {request}\n{ask}"
+    told = result_of(tool, result_text(result), request, room, chinese=chinese, whole=result.error is None)
+    return f"{told}\n\n{texts().request} {request}\n{ask}"
 
 
 def _mark(role: str) -> str:
@@ -274,7 +273,8 @@ def _example(turn: list[Any], request: str) -> Iterator[str]:
         case ["call", tool, arguments]:
             yield _mark("assistant") + call_json(tool, arguments) + _END
         case ["result", tool, text]:
-            yield _mark("user") + _told(tool, text, request, RESULT_CHARACTERS) + _END
+            result = ToolResult("", "done", (Text(text),))
+            yield _mark("user") + _told(tool, result, request, RESULT_CHARACTERS) + _END
         case ["answer", text]:
             yield _mark("assistant") + answer_json(text) + _END
         case _:

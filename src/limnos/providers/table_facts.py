@@ -13,10 +13,13 @@ MOST_ROWS = 2_000
 MOST_COLUMNS = 4
 MOST_NAMED = 4
 MOST_GROUPS = 5
+MOST_ROW_NAME = 40  # characters
 
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d{0,7})(?:\.\d{1,9})?")  # longer ones and 007 are names, not amounts
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DIGIT = re.compile(r"\d")
+_NO_AMOUNT = re.compile(r"version|port|zip|postcode|plz|code|phone|邮编|电话|编号|版本|端口", re.IGNORECASE)
+_TOTAL = re.compile(r"(?:sub|grand )?total|sum|summe|gesamt|合计|总计|小计|总和", re.IGNORECASE)
 _YEARS = range(1900, 2101)
 
 
@@ -80,10 +83,12 @@ def table_facts(text: str, words: Words = ENGLISH) -> list[str]:
     For each column of numbers its lowest and highest rows and the sum, for dates the first and the last, for
     a column with few different words how many rows and what sums each has. The table has two rows at least.
     """
-    rows = rows_of(text)
+    rows = [row for row in rows_of(text) if not any(map(_TOTAL.fullmatch, row.values()))]
     if not 2 <= len(rows) <= MOST_ROWS:
         return []
     table = _analysed(rows)
+    if not table.measures:  # lines of words with a comma each may be no table at all
+        return []
     said = [_compared(table, measure, words) for measure in table.measures]
     for name, cells in table.groups.items():
         said += [_grouped(table, name, value, words) for value in dict.fromkeys(cells)]
@@ -106,6 +111,8 @@ def _analysed(rows: Sequence[Row]) -> Table:
 
 def _measured(name: str, cells: list[str]) -> Measure | None:
     """The column when it holds numbers only, or dates only."""
+    if _NO_AMOUNT.search(name):
+        return None
     if all(map(_NUMBER.fullmatch, cells)):
         return Measure(name, cells, [Decimal(cell) for cell in cells], dates=False)
     if not all(map(_DATE.fullmatch, cells)):
@@ -164,5 +171,5 @@ def _total(measure: Measure, places: Sequence[int], words: Words) -> str:
 
 def _names(table: Table, places: list[int], words: Words) -> str:
     more = len(places) - MOST_NAMED
-    names = [table.labels[place] for place in places[:MOST_NAMED]]
+    names = [table.labels[place][:MOST_ROW_NAME] for place in places[:MOST_NAMED]]
     return ", ".join([*names, words.others.format(count=more)] if more > 0 else names)

@@ -2,19 +2,22 @@
 
 import csv
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 
 Row: TypeAlias = Mapping[str, str]
 
 _SEPARATORS = ",;\t"
+# Who separates by semicolons may write 330.579 for 330 thousand, or not: nobody can tell.
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")
 
 
 def rows_of(text: str) -> list[Row]:
     """The rows of the table that `text` is, each with its cells by column; none for all other text.
 
-    A table is CSV with a header (comma, semicolon, tab), a JSON list of flat objects, an object that has one
-    such list, or an object of names and numbers.
+    A table is CSV with a header (comma, semicolon, tab), a JSON list of flat objects, or an object that has
+    one such list.
     """
     text = text.removeprefix("\ufeff")
     return _json_rows(text) if text.lstrip().startswith(("{", "[")) else _csv_rows(text)
@@ -33,6 +36,8 @@ def _csv_rows(text: str) -> list[Row]:
     even = all(len(line) == len(header) for line in lines)
     if not even or not all(header) or len(set(header)) < len(header) or any(map(_begins_a_number, header)):
         return []
+    if separator == ";" and any(_THOUSANDS.fullmatch(cell.strip()) for line in lines for cell in line):
+        return []
     return [dict(zip(header, map(str.strip, line), strict=True)) for line in lines]
 
 
@@ -48,8 +53,6 @@ def _json_rows(text: str) -> list[Row]:
         return []
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value)
-        if members and all(_is_number(item) for item in members.values()):
-            return [{"name": name, "value": str(item)} for name, item in members.items()]
         lists: list[Any] = [item for item in members.values() if isinstance(item, list)]
         value = lists[0] if len(lists) == 1 else None
     items: list[Any] = cast("list[Any]", value) if isinstance(value, list) else []
@@ -58,8 +61,8 @@ def _json_rows(text: str) -> list[Row]:
 
 
 def _flat(item: Mapping[str, Any]) -> Row:
-    return {name: str(value) for name, value in item.items() if _is_number(value) or isinstance(value, str)}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return {
+        name: str(value)
+        for name, value in item.items()
+        if isinstance(value, str | int | float) and not isinstance(value, bool)
+    }

