@@ -54,10 +54,14 @@ def one(kind: Any, **more: Any) -> dict[str, Any]:
         ("string", "true", "true"),
         (["integer", "null"], "12", 12),
         (["string", "integer"], "12", "12"),
+        ("integer", -1.0, -1),
+        (["integer", "null"], 2.0, 2),
+        ("number", 2.0, 2.0),
+        (["number", "integer"], 2.0, 2.0),
     ],
 )
-def test_a_scalar_written_as_text_is_taken_where_it_can_mean_nothing_else(
-    kind: Any, given: str, value: object
+def test_a_scalar_written_in_another_way_is_taken_where_it_can_mean_nothing_else(
+    kind: Any, given: object, value: object
 ) -> None:
     checked = validate(one(kind), {"a": given})
 
@@ -72,7 +76,7 @@ def test_a_scalar_written_as_text_is_taken_where_it_can_mean_nothing_else(
         *(("integer", text) for text in ("1.5", "1e3", " 1", "1\n", "0x10", "1_0", "\u0661", "", "9" * 400)),
         *(("number", text) for text in ("inf", "NaN", "1,5", "1.", ".5", "1.5\n")),
         *(("boolean", text) for text in ("yes", "True", "1", 1)),
-        *(("integer", other) for other in (True, None, ["1"])), ("string", 1),
+        *(("integer", other) for other in (True, None, ["1"], 1.5)), ("string", 1),
     ],
 )  # fmt: skip
 def test_anything_else_is_refused_with_its_place_and_what_to_send(kind: str, given: object) -> None:

@@ -1,4 +1,4 @@
-"""Arguments and their JSON Schema: checked strictly, except for scalars that a model wrote as text."""
+"""Arguments and their JSON Schema: checked strictly, except for scalars that a model wrote in another way."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,10 @@ class SchemaValidator:
         self._compiled: dict[int, tuple[Mapping[str, Any], Any]] = {}
 
     def __call__(self, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Validation:
-        """Check `arguments`; the texts `true`, `false` and plain decimals become scalars where wanted."""
+        """Check `arguments`; the texts `true`, `false` and plain decimals become scalars where wanted.
+
+        So does a number without a fraction become an integer: to JSON Schema 2.0 is one, to a tool it is not.
+        """
         place = find_nul(arguments)
         if place:
             return Invalid(f"{place} holds a NUL character", "send the value without it")
@@ -89,7 +92,7 @@ def find_nul(value: Any, place: str = "") -> str:
 
 
 def lenient(schema: Any, value: Any) -> Any:
-    """`value` with text turned into the scalar that `schema` wants, where it can mean nothing else."""
+    """`value` with texts and floats turned into what `schema` wants, where they can mean nothing else."""
     if not isinstance(schema, Mapping):
         return value
     known = cast("Mapping[str, Any]", schema)
@@ -99,7 +102,10 @@ def lenient(schema: Any, value: Any) -> Any:
         return {key: lenient(properties.get(key), item) for key, item in pairs}
     if isinstance(value, list):
         return [lenient(known.get("items"), item) for item in cast("list[Any]", value)]
-    return _scalar(_types(known.get("type")), value) if isinstance(value, str) else value
+    wanted = _types(known.get("type"))
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and "integer" in wanted and "number" not in wanted else value
+    return _scalar(wanted, value) if isinstance(value, str) else value
 
 
 def _types(wanted: Any) -> list[Any]:
