@@ -108,6 +108,18 @@ def test_pipes_sockets_and_devices_are_refused_at_once(root: Path, monkeypatch: 
     assert [name for name, _ in files.walk(".")] == ["a.txt"]
 
 
+def test_a_file_that_gives_nothing_without_waiting_is_a_failure(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # what /proc/kmsg and its like are to root: a regular file whose read would wait
+    near, far = os.pipe2(os.O_NONBLOCK)
+    monkeypatch.setattr(files, "open_regular", lambda *_: os.fdopen(near, "rb"))
+
+    with refused("failed"):
+        Files(root).read("a.txt")
+    os.close(far)
+
+
 def test_a_folder_is_refused_as_a_file_and_no_descriptor_is_left_open(root: Path) -> None:
     files, before = Files(root), set(os.listdir("/proc/self/fd"))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from limnos import lazy
 from limnos.kernel.messages import ErrorReason
@@ -51,9 +51,11 @@ class Files:
         try:
             self._check_regular(target.lstat(), path)
             with open_regular(target, os.O_NOFOLLOW) as file:
-                data = file.read(MAX_READ + 1)
+                data = cast("bytes | None", file.read(MAX_READ + 1))
         except OSError as error:
             raise self._failure(path, error) from None
+        if data is None:  # a file of the kernel that, read without waiting, has nothing to give now
+            raise ToolFailure("failed", f"{path} gives nothing to read now", "it is no plain file; leave it")
         if len(data) > MAX_READ:  # it grew meanwhile, or its size was not known
             raise _too_large(path, f"more than {MAX_READ} bytes")
         return data
