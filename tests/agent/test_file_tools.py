@@ -1,11 +1,16 @@
 """Reading, writing, listing, finding and searching files, also where there is nothing to find."""
 
 import os
+import threading
 import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from limnos.agent.toolbox import files as toolbox_files
 from limnos.agent.toolbox import search
 from limnos.agent.toolbox.diffs import MAX_COMPARED, MAX_LINE, MAX_LINES, unified
 from limnos.agent.toolbox.files import file_tools
@@ -13,6 +18,7 @@ from limnos.kernel.approvals import approval_hash
 from limnos.kernel.tools import preview_of
 from limnos.sdk.edits import EditError, replace_exactly
 from limnos.sdk.files import Files
+from limnos.sdk.texts import line_count
 from limnos.testing.doubles import FixedFolder
 from tests.agent.tools import Toolbox
 
@@ -37,6 +43,49 @@ def test_a_file_is_read_from_its_end(box: Toolbox) -> None:
     assert box.text("read_file", path="a.txt", start_line=-2, lines=1) == "[lines 2 to 2 of 3]\ntwo\n"
     assert box.text("read_file", path="a.txt", start_line=-9) == "one\ntwo\nthree\n"
     assert "start_line is 0" in box.fault("read_file", path="a.txt", start_line=0).detail
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "said"),
+    [
+        (b"a\n", {"start_line": -1.0}, "[lines 2000000 to 2000000 of 2000000]\na\n"),
+        (b"\n", {"lines": 2.0}, "[lines 1 to 2 of 2000000]\n\n\n"),
+        (b"b\n", {"start_line": 1_999_999}, "[lines 1999999 to 2000000 of 2000000]\nb\nb\n"),
+    ],
+)
+def test_a_few_lines_of_a_long_file_take_no_room_for_all_of_them(
+    box: Toolbox, text: bytes, asked: dict[str, object], said: str
+) -> None:
+    (box.root / "long").write_bytes(text * 2_000_000)
+
+    with _most_memory() as peak:
+        assert box.text("read_file", path="long", **asked) == said
+        most = peak()
+
+    assert most < 40_000_000  # as a list of lines: 100 million
+
+
+@contextmanager
+def _most_memory() -> Iterator[Callable[[], int]]:
+    tracemalloc.start()
+    try:
+        yield lambda: tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_loop_is_free_while_a_file_is_taken_apart(box: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+
+    def count(text: str) -> int:
+        threads.append(threading.current_thread())
+        return line_count(text)
+
+    monkeypatch.setattr(toolbox_files, "line_count", count)
+    box.text("read_file", path="a.txt")
+
+    assert len(threads) == 1
+    assert threading.main_thread() not in threads
 
 
 def test_an_empty_file_and_a_place_behind_the_end_say_so(box: Toolbox) -> None:

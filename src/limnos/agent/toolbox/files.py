@@ -14,7 +14,7 @@ from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
 from limnos.sdk.edits import Edited, EditError, replace_exactly
 from limnos.sdk.files import MAX_ENTRIES, Entry, Files, shown
 from limnos.sdk.schema import object_schema
-from limnos.sdk.texts import counted, decoded, lines_of
+from limnos.sdk.texts import counted, decoded, line_count, line_start
 
 DEFAULT_LINES = 2000
 _PATH = {"type": "string", "description": "path of the file, relative to the working folder"}
@@ -104,20 +104,22 @@ class _FileTools:
             return str(arguments.get("path", "."))
 
     async def read(self, arguments: Arguments, context: ToolContext) -> Output:
+        return await asyncio.to_thread(self._read, arguments)
+
+    def _read(self, arguments: Arguments) -> Output:
         path = arguments["path"]
-        text = _decoded(path, await asyncio.to_thread(self._files.read, path))
-        lines = lines_of(text)
-        start, count = _first_line(arguments, len(lines)), arguments.get("lines", DEFAULT_LINES)
-        chosen = lines[start - 1 : start - 1 + count]
-        if not lines:
+        text = _decoded(path, self._files.read(path))
+        total = line_count(text)
+        first = _first_line(arguments, total)
+        if not total:
             return Output(f"{path} is empty: it has no lines.", f"{path} is empty")
-        if not chosen:
-            raise ToolFailure(
-                "not_found", f"{path} has only {len(lines)} lines", f"start at or before {len(lines)}"
-            )
-        end = start - 1 + len(chosen)
-        head = "" if len(chosen) == len(lines) else f"[lines {start} to {end} of {len(lines)}]\n"
-        return Output(head + "".join(chosen), f"{path}, {len(chosen)} of {len(lines)} lines", origin="file")
+        if first > total:
+            raise ToolFailure("not_found", f"{path} has only {total} lines", f"start at or before {total}")
+        last = min(first - 1 + arguments.get("lines", DEFAULT_LINES), total)
+        chosen = text[line_start(text, first) : line_start(text, last + 1)]
+        number = last + 1 - first
+        head = "" if number == total else f"[lines {first} to {last} of {total}]\n"
+        return Output(head + chosen, f"{path}, {number} of {total} lines", origin="file")
 
     async def write(self, arguments: Arguments, context: ToolContext) -> Output:
         path = arguments["path"]
