@@ -313,6 +313,37 @@ def test_files_are_found_by_name(box: Toolbox, pattern: str) -> None:
     assert box.text("find_files", pattern=pattern).startswith("src/main.py  32 bytes\n")
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("./src/*.py", "././main.py", "src/**/*.py", "**/src/**/main.py", "/src/main.py", "{root}/src/*.py"),
+        *("*.{{py,md}}", "{{src,docs/x}}/*.p{{y,{{x,z}}}}", "*.PY", "SRC/*", "m[!b-z]in.py", "[l-n]ain.py"),
+    ],
+)
+def test_a_pattern_may_be_written_as_shells_and_people_do(box: Toolbox, pattern: str) -> None:
+    found = box.text("find_files", pattern=pattern.format(root=box.root))
+
+    assert found == "src/main.py  32 bytes\n1 found"
+
+
+def test_a_name_in_the_case_asked_for_comes_before_others(box: Toolbox) -> None:
+    (box.root / "MAIN.py").touch()
+
+    assert box.text("find_files", pattern="MAIN.*") == "MAIN.py  0 bytes\n1 found"
+    assert box.text("find_files", pattern="Main.*").endswith("2 found")
+
+
+@pytest.mark.parametrize("name", ["a[1].txt", "a{b,c", "a}{b", "{{name}}.txt", "a^b.txt", "a[", "a\\d"])
+def test_a_name_with_signs_of_a_pattern_is_found_as_it_is(box: Toolbox, name: str) -> None:
+    (box.root / name).touch()
+
+    assert box.text("find_files", pattern=name) == f"{name}  0 bytes\n1 found"
+
+
+def test_a_pattern_that_can_fit_no_name_is_refused_with_the_reason(box: Toolbox) -> None:
+    assert "[z-a]" in box.fault("find_files", pattern="[z-a]").detail
+
+
 def test_a_part_of_a_name_finds_the_names_that_hold_it(box: Toolbox) -> None:
     (box.root / "Main street.txt").touch()
 

@@ -45,6 +45,13 @@ class Files:
         """How `path` is written in answers and rules: relative to the root, links resolved."""
         return os.path.relpath(self._resolve(path), self._root)
 
+    def pattern(self, pattern: str) -> str:
+        """A pattern of names as those of `walk` are written: without `./` and without the root before it."""
+        if os.path.isabs(pattern):
+            root, resolved = f"{self._root}/", os.path.realpath(pattern)
+            return resolved.removeprefix(root) if resolved.startswith(root) else pattern
+        return re.sub(r"^(?:\./+)+", "", pattern)
+
     def read(self, path: str) -> bytes:
         """The content of a regular file of at most 20 MB. Raises ToolFailure."""
         target = self._resolve(path)

@@ -1,7 +1,6 @@
 """Tools that find files and text. Regular expressions run in linear time (RE2)."""
 
 import asyncio
-import fnmatch
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from limnos import lazy
+from limnos.agent.toolbox.names import name_matcher
 from limnos.agent.toolbox.parts import PartSearch, parts_of
 from limnos.agent.toolbox.suggesting import suggesting
 from limnos.kernel.messages import Arguments
@@ -141,17 +141,18 @@ class _SearchTools:
         return Output("\n".join([*rows, said]), f"{pattern}, {said}", origin="file")
 
     def _find(self, pattern: str, path: str) -> _Found:
-        wanted = pattern if "/" in pattern else f"*/{pattern}"
+        pattern = self._files.pattern(pattern)
+        part = pattern.casefold()
+        exact, in_any_case = name_matcher(pattern), name_matcher(pattern, any_case=True)
         found = _Found()
-        partial_matches: list[str] = []
-        for name, size in self._files.walk(path, found.left_out):
+        rows: tuple[list[str], ...] = ([], [], [])
+        for raw, size in self._files.walk(path, found.left_out):
             found.names += 1
-            row = f"{shown(name)}  {counted(size, 'byte')}"
-            if fnmatch.fnmatch(f"/{name}", wanted) or fnmatch.fnmatch(name, pattern):
-                found.lines.append(row)
-            elif pattern.casefold() in name.casefold():
-                partial_matches.append(row)
-        found.lines = found.lines or partial_matches
+            name = shown(raw)
+            likeness = (exact(name), in_any_case(name), part in name.casefold())
+            if any(likeness):
+                rows[likeness.index(True)].append(f"{name}  {counted(size, 'byte')}")
+        found.lines = rows[0] or rows[1] or rows[2]
         return found
 
     async def search(self, arguments: Arguments, context: ToolContext) -> Output:
