@@ -138,13 +138,44 @@ def test_what_is_typed_behind_secrets_by_mistake_is_never_repeated(
         "--api-key KEY",
         "run --api-key=KEY x",
         "help KEY",
+        "sessions --limit KEY",
+        "fork abc --at KEY",
+        "run --json --continue KEY hi",
+        "run --model x/KEY hi",
+        "run --json --model x/KEY hi",
+        "--model x/KEY",
+        "open s7k2m4 --model KEY",
+        "model use x/KEY",
+        "config set model x/KEY",
+        "config set fallback x/KEY",
+        "config set providers.x.model KEY",
+        "Bearer:KEY",
+        "'KEY'",
+        'x="KEY"',
     ],
 )
-def test_an_error_never_repeats_a_word_that_looks_like_a_key(tmp_path: Path, line: str) -> None:
-    done = limnos(tmp_path, *line.replace("KEY", "sk-abc-0123456789").split())
+@pytest.mark.parametrize("key", ["sk-abc-0123456789", "sk-proj-" + "abcB3" * 40], ids=["short", "long"])
+def test_an_error_never_repeats_a_word_that_looks_like_a_key_and_nothing_keeps_it(
+    tmp_path: Path, line: str, key: str
+) -> None:
+    done = limnos(tmp_path, *(word.replace("KEY", key) for word in line.split()))
     assert done.returncode == 2
-    assert "abc" not in done.stdout + done.stderr
+    assert key[:12] not in done.stdout + done.stderr
     assert done.stderr.startswith("error: ")
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in kept if key.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("name", ["hf_token", "azure-openai-gpt4-eastus2"])
+def test_a_secret_may_have_a_name_with_digits_and_hyphens(tmp_path: Path, name: str) -> None:
+    assert limnos(tmp_path, "secrets", "set", name, given="value\n").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "line", ["model get Qwen3-Coder-30B-A3B-Instruct", "replay /a/b/some1folder/session-file"]
+)
+def test_an_error_repeats_a_name_or_a_path_that_is_no_key(tmp_path: Path, line: str) -> None:
+    assert line.rsplit(maxsplit=1)[-1] in limnos(tmp_path, *line.split()).stderr
 
 
 def test_the_model_that_is_used_is_named_where_none_is_set(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from limnos.frontends.cli.cells import pad, width, wrap
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.look import Look, Terminal, error_lines
 from limnos.frontends.cli.output import to_stderr, to_stdout
+from limnos.frontends.cli.private import without_keys
 from limnos.frontends.cli.spans import Line, Span, line, painted
 from limnos.kernel.errors import LimnosError, UsageError
 
@@ -51,11 +52,12 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """One run of the program."""
+    """One run of the program. `words` is its command line; an error repeats no key that stands in it."""
 
     environment: Environment
     terminal: Terminal
     look: Look
+    words: Sequence[str] = ()
     greeting: Greeting = field(default_factory=Greeting)
 
     def data(self, text: str) -> None:
@@ -87,8 +89,12 @@ class Console:
 
     def complain(self, what: str, fix: str) -> None:
         """The two lines of an error; the fix is the last."""
-        for row in error_lines(what, fix):
+        for row in error_lines(self.hide(what), self.hide(fix)):
             self.say_line(row)
+
+    def hide(self, text: str) -> str:
+        """`text` without what was typed on the command line and may be a key."""
+        return without_keys(text, self.words)
 
     def fail(self, error: LimnosError) -> int:
         """Say an error and return its exit code."""

@@ -11,6 +11,7 @@ from limnos.frontends.cli.cells import pad
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import cost, fetch, missing, weights
+from limnos.frontends.cli.private import refuse_key
 from limnos.frontends.cli.secret_input import ask_secret
 from limnos.frontends.cli.table import PROGRAM
 from limnos.frontends.cli.times import duration
@@ -137,6 +138,7 @@ def _use(console: Console, provider: str, table: Mapping[str, str]) -> None:
     """Store a provider once one real request through it was answered."""
     if not table["base_url"].startswith(("http://", "https://")) or not table["model"]:
         raise UsageError("a server needs an address that begins with http, and a model", "try again, or q")
+    refuse_key("the model", table["model"])
     settings = load(console.environment)
     name = f"{provider}/{table['model']}"
     with_it = replace(settings, providers={**settings.providers, provider: table})

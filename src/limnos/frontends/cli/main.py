@@ -12,7 +12,6 @@ from limnos.frontends.cli import command_help
 from limnos.frontends.cli import help as help_texts
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.look import Terminal, continuing_by
-from limnos.frontends.cli.private import without_keys
 from limnos.frontends.cli.table import CHAT, COMMANDS, GLOBAL_FLAGS, PROGRAM, Command
 from limnos.frontends.cli.words import read
 from limnos.kernel.errors import LimnosError, UsageError
@@ -36,12 +35,11 @@ def run(arguments: Sequence[str], *, unicode: bool) -> int:
     flags = [word for word in before if word in GLOBAL_FLAGS]
     words = [word for word in before if word not in GLOBAL_FLAGS] + after
     environment = read_environment()
-    console = _console(environment, flags, unicode)
+    console = _console(environment, words, flags, unicode)
     try:
         return _dispatch(words, console)
     except LimnosError as error:
-        fix = continuing_by(error.fix, "try again")
-        console.complain(without_keys(error.what, words), without_keys(fix, words))
+        console.complain(error.what, continuing_by(error.fix, "try again"))
         return error.exit_code
     except KeyboardInterrupt:
         console.say("stopped by you")
@@ -59,7 +57,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return words[:end], words[end:]
 
 
-def _console(environment: Environment, flags: Sequence[str], unicode: bool) -> Console:
+def _console(environment: Environment, words: Sequence[str], flags: Sequence[str], unicode: bool) -> Console:
     columns = environment.text("COLUMNS")
     terminal = Terminal(
         stdin=sys.stdin is not None and sys.stdin.isatty(),
@@ -73,7 +71,7 @@ def _console(environment: Environment, flags: Sequence[str], unicode: bool) -> C
         plain="--plain" in flags,
         columns=int(columns) if columns.isdecimal() else 0,
     )
-    return Console(environment, terminal, terminal.look(environment.text("HOME")))
+    return Console(environment, terminal, terminal.look(environment.text("HOME")), words)
 
 
 def _dispatch(words: Sequence[str], console: Console) -> int:

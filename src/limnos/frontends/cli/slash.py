@@ -11,6 +11,7 @@ from limnos.frontends.cli.clipboard import copy
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line, visible
 from limnos.frontends.cli.look import error_lines
+from limnos.frontends.cli.private import refuse_key
 from limnos.frontends.cli.spans import Line, Span, line
 from limnos.frontends.cli.times import counted, thousands, when
 from limnos.frontends.cli.transcript import Transcript
@@ -211,6 +212,7 @@ class Desk:
                 line(f"  {one_line(self.transcript.meter.model) or 'no model yet'}"),
                 line("next: /model NAME"),
             ]
+        refuse_key("the name", argument)
         return Leave(self.how._replace(session=self.session.id, model=argument))
 
     async def retry(self, _: str) -> list[Line]:

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 from limnos.agent.settings import KEYS, Key, load, parse_value
 from limnos.frontends.cli.console import Console
+from limnos.frontends.cli.private import refuse_key
 from limnos.frontends.cli.words import Option
 from limnos.kernel.errors import SettingsError
 from limnos.service.client import Kernel, OpenRequest
@@ -34,7 +35,11 @@ class Flags(NamedTuple):
     max_cost: Annotated[str | None, Option("--max-cost", metavar="X", help="stop at this cost (none)")] = None
 
     def settings(self) -> Mapping[str, str]:
-        """As settings keys and texts. Raises SettingsError that names the flag of a wrong value."""
+        """As settings keys and texts.
+
+        Raises SettingsError that names the flag of a wrong value, UsageError for a model that may be a key.
+        """
+        refuse_key("--model", self.model or "")
         named = {"mode": self.mode, "model": self.model, "steps": self.steps, "cap.turn": self.max_cost}
         given = {name: str(value) for name, value in named.items() if value is not None}
         for name, text in given.items():

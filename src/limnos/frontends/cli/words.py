@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, get_args, get_type_hints
 
 from limnos import lazy
+from limnos.frontends.cli.private import without_keys
 from limnos.kernel.errors import UsageError
 
 
@@ -138,7 +139,8 @@ def _reader(kind: type) -> Callable[[str], Any]:
             return kind(text)
         except ValueError:
             what = _KINDS.get(kind, kind.__name__)
-            raise argparse.ArgumentTypeError(f"{text[:_SHOWN]!r} is not {what}") from None
+            shown = without_keys(text, [text])[:_SHOWN]  # a key that was cut would be known as none
+            raise argparse.ArgumentTypeError(f"{shown!r} is not {what}") from None
 
     return convert
 

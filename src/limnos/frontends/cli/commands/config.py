@@ -9,6 +9,7 @@ from limnos.agent.settings_file import set_value, unset_value
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import chosen_name
+from limnos.frontends.cli.private import refuse_key
 from limnos.frontends.cli.provider_settings import (
     PREFIX,
     explain_provider,
@@ -36,6 +37,8 @@ def set_key(
     value: Annotated[str, Argument(metavar="VALUE", help="the new value; secrets go to limnos secrets")],
 ) -> None:
     """Store a setting in the home."""
+    if key in ("model", "fallback") or (key.startswith(PREFIX) and key.endswith(".model")):
+        refuse_key(f"the value of {key}", value)
     stored = set_value(console.environment, key, value)
     more = next_command(console.environment, key) if key.startswith(PREFIX) else ""
     shown = one_line(_text(_found(console, key).value if more else stored))

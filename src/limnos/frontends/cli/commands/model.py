@@ -10,6 +10,7 @@ from limnos.agent.settings_file import set_value, unset_value
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import chosen_name, fetch, weights
+from limnos.frontends.cli.private import refuse_key
 from limnos.frontends.cli.times import duration, size
 from limnos.frontends.cli.trying import answer_seconds
 from limnos.frontends.cli.words import Argument, Option
@@ -75,6 +76,7 @@ def get(
 
 def use(console: Console, name: _Name) -> None:
     """Use a model from now on; a server (PROVIDER/MODEL) is asked once first."""
+    refuse_key("the name", name)
     told = ""
     if "/" in name and name.removeprefix("embedded/") not in catalogue():
         seconds = answer_seconds(console.environment, load(console.environment), name)

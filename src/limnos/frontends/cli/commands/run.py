@@ -41,7 +41,7 @@ def run(
         return asyncio.run(_run(console, flags, how, text, as_json))
     except LimnosError as error:
         if as_json:
-            console.record(to_record(_failed(error)))
+            console.record(to_record(_failed(console, error)))
         raise
 
 
@@ -79,7 +79,7 @@ def _task(console: Console, words: list[str], session: str | None) -> str | None
     return text or None
 
 
-def _failed(error: LimnosError) -> TurnFinished:
+def _failed(console: Console, error: LimnosError) -> TurnFinished:
     """The last line of a run in which no turn could begin."""
     ending = ending_of(error)
     return TurnFinished(
@@ -89,8 +89,8 @@ def _failed(error: LimnosError) -> TurnFinished:
         calls=0,
         ms=0,
         tokens=0,
-        message=ending.message,
-        fix=ending.fix,
+        message=console.hide(ending.message),
+        fix=console.hide(ending.fix),
     )
 
 
