@@ -17,6 +17,7 @@ from limnos.kernel.errors import StorageError, UsageError
 from limnos.kernel.events import (
     ApprovalAnswered,
     ApprovalAsked,
+    CallStarted,
     Event,
     SessionChanged,
     SessionStarted,
@@ -155,6 +156,39 @@ def test_the_title_is_the_last_one_given_else_the_first_line_said(
     (row,) = files.summaries()
     assert row.title == title
     assert fold(read_history(Path(row.path)).events).title == title
+
+
+SAYS_SO = CallStarted(call="c1", hash="h", arguments={"type": "session_changed"})
+ARCHIVED = SessionChanged(archived=True)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        (ARCHIVED,),
+        (ARCHIVED, *FILLER) * 3,
+        (SAYS_SO,),
+        (SAYS_SO.changed(arguments={"all": [{"type": "session_changed"}] * 500}),),
+        (SAYS_SO.changed(arguments={"text": "x" * 300_000, "type": "session_changed"}),),
+    ],
+    ids=["archived", "archived often", "said by a call", "said often", "said in a long line"],
+)
+def test_what_only_looks_like_a_renaming_hides_no_title(tmp_path: Path, later: tuple[Event, ...]) -> None:
+    files = sessions(tmp_path)
+    named = SessionChanged(title="Week")
+    write(files, "s1", STARTED, SAID, *FILLER, named, *FILLER, *later, *FILLER).close()
+
+    assert files.summaries()[0].title == "Week"
+
+
+def test_a_renaming_that_is_damaged_leaves_the_title_before_it(tmp_path: Path) -> None:
+    files = sessions(tmp_path)
+    names = [SessionChanged(title="Week"), *FILLER, SessionChanged(title="Damaged")]
+    write(files, "s1", STARTED, SAID, *FILLER, *names, *FILLER).close()
+    path = files.find("s1")
+    path.write_bytes(path.read_bytes().replace(b'"title":"Damaged"', b'"title":"Dama\n', 1))
+
+    assert files.summaries()[0].title == "Week"
 
 
 def test_the_sessions_written_last_come_first_and_a_limit_keeps_these(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from limnos.store.records import read_records
 UNREADABLE = "unreadable"
 _EDGE = 65_536  # bytes parsed at each end of a file
 _BLOCK = 1_048_576  # bytes searched at once for a renaming
+_TRIES = 100  # lines that look like a renaming and are none: each costs a block to read
 _RENAMED = b'"type":"session_changed"'
 _TURNS = frozenset({TurnStarted.type, TurnResumed.type, TurnFinished.type})
 
@@ -127,27 +128,48 @@ def _last_records(file: BinaryIO, size: int) -> _Records:
 
 
 def _renaming(file: BinaryIO, size: int) -> _Records:
-    """The record of the last renaming, looked for from the end; it is a short line."""
+    """The record of the last renaming, looked for from the end; it is a short line.
+
+    The same bytes may stand in a call's arguments, in a damaged line, or in a change of something else:
+    then the search goes on before that line, `_TRIES` times.
+    """
     end = size
+    for _ in range(_TRIES):
+        place = _last_mark(file, end)
+        if place < 0:
+            break
+        end, records = _line_around(file, place)
+        renamings = [record for record in records if _renames(record)]
+        if renamings:
+            return renamings[-1:]
+    return []
+
+
+def _last_mark(file: BinaryIO, end: int) -> int:
+    """Where the last mark of a renaming that begins before `end` begins; -1 when there is none."""
     while end > 0:
         start = max(end - _BLOCK, 0)
         place = _read(file, start, end + len(_RENAMED) - 1).rfind(_RENAMED)
         if place >= 0:
-            return _line_around(file, start + place)
+            return start + place
         end = start
-    return []
+    return -1
 
 
-def _line_around(file: BinaryIO, place: int) -> _Records:
+def _line_around(file: BinaryIO, place: int) -> tuple[int, _Records]:
+    """Where the line around `place` begins, as far back as a short one can, and its records."""
     start = max(place - _EDGE, 0)
     before, after = _read(file, start, place), _read(file, place, place + _EDGE)
-    return read_records(before[before.rfind(b"\n") + 1 :] + after.partition(b"\n")[0]).records
+    begin = before.rfind(b"\n") + 1
+    return start + begin, read_records(before[begin:] + after.partition(b"\n")[0]).records
+
+
+def _renames(record: dict[str, Any]) -> bool:
+    return record["type"] == SessionChanged.type and bool(record.get("title"))
 
 
 def _title(records: _Records) -> str:
-    titles = [
-        record["title"] for record in records if record["type"] == SessionChanged.type and record.get("title")
-    ]
+    titles = [record["title"] for record in records if _renames(record)]
     if titles:
         return str(titles[-1])
     first = next((record for record in records if record["type"] == TurnStarted.type), None)
