@@ -1,6 +1,9 @@
 """Reading, writing, listing, finding and searching files, also where there is nothing to find."""
 
+import asyncio
 import os
+import random
+import re
 import threading
 import time
 import tracemalloc
@@ -439,6 +442,68 @@ def test_a_very_long_line_is_cut(box: Toolbox) -> None:
     (box.root / "long").write_text("x" * 1_000_000 + "needle")
 
     assert len(box.text("search_text", query="needle", path="long")) < 500
+
+
+def test_of_a_long_line_the_part_with_the_hit_is_shown(box: Toolbox) -> None:
+    (box.root / "long").write_text(
+        "  " + "x" * 5_000 + "the needle" + "y" * 5_000 + "\n" + "z" * 400 + "needle"
+    )
+
+    first, second, _ = box.text("search_text", query="needle", path="long").splitlines()
+
+    assert first == f"long:1: …{'x' * 96}the needle{'y' * 194}…"
+    assert second == f"long:2: …{'z' * 294}needle"
+
+
+HEAVY = "(a|b)*a(a|b){900}c"
+
+
+@pytest.fixture
+def heavy(box: Toolbox) -> Toolbox:
+    """A folder in whose one long file, and in each line of another, a heavy pattern has much to do."""
+    line = "".join(random.Random(1).choices("ab", k=10_000))
+    (box.root / "many").write_text(f"{line}\n" * 400)
+    (box.root / "one").write_text(line * 100 + "b")
+    return box
+
+
+def test_a_heavy_pattern_gets_the_beginning_of_a_long_line_and_that_is_said(heavy: Toolbox) -> None:
+    began = time.process_time()
+
+    said = heavy.text("search_text", query=HEAVY, regex=True, path="one")
+
+    assert time.process_time() - began < 3  # the whole line: 24 s
+    assert re.search(r"\(only the first \d{4} characters of 1 line were looked at\)", said)
+    assert "one:1: …" in heavy.text("search_text", query="b$", regex=True, path="one")
+
+
+@pytest.mark.parametrize("asked", [{"query": HEAVY, "regex": True}, {"query": "no such thing"}])
+def test_the_time_of_a_search_ends_inside_of_a_file_too(
+    heavy: Toolbox, monkeypatch: pytest.MonkeyPatch, asked: dict[str, object]
+) -> None:
+    (heavy.root / "blank").write_text("\n" * 4_000_000)
+    monkeypatch.setattr(search, "SECONDS", 0.2)
+    began = time.monotonic()
+
+    said = heavy.text("search_text", **asked)
+
+    assert "stopped at 200 lines or 0.2 s" in said
+    assert time.monotonic() - began < 5
+
+
+def test_a_cancelled_search_ends_its_thread(heavy: Toolbox) -> None:
+    async def cancelled() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(heavy.start("search_text", query=HEAVY, regex=True, path="many"), 0.3)
+
+    began = time.monotonic()
+    asyncio.run(cancelled())  # waits for the thread, which has work for the whole 20 s
+
+    assert time.monotonic() - began < 5
+
+
+def test_a_walk_ends_when_it_is_told_to(box: Toolbox) -> None:
+    assert list(Files(box.root).walk(".", over=lambda: True)) == []
 
 
 def test_names_that_are_no_text_can_be_written_down(box: Toolbox) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -104,11 +104,14 @@ class Files:
             raise self._failure(path, error) from None
         return sorted(entries, key=lambda entry: (entry.kind != "folder", entry.name))
 
-    def walk(self, path: str, left_out: set[str] | None = None) -> Iterator[tuple[str, int]]:
+    def walk(
+        self, path: str, left_out: set[str] | None = None, over: Callable[[], bool] = lambda: False
+    ) -> Iterator[tuple[str, int]]:
         """Relative names and sizes of files below `path`, at most 10,000.
 
         Folders of version control and of installed packages (`SKIPPED`) are not entered; the names of those
-        that were met are added to `left_out`. One that `path` itself names is walked. Raises ToolFailure.
+        that were met are added to `left_out`. One that `path` itself names is walked. Ends when `over`.
+        Raises ToolFailure.
         """
         target = self._resolve(path)
         if target.is_file():
@@ -119,12 +122,16 @@ class Files:
             raise ToolFailure("not_found", f"{path} does not exist", "list the folder above it")
         seen = 0
         for folder, folders, names in os.walk(target):
+            if over():
+                return
             if left_out is not None:
                 left_out |= SKIPPED.intersection(folders)
             folders[:] = sorted(
                 name for name in folders if name not in SKIPPED and not self._is_refused(folder, name)
             )
             for name in sorted(names):
+                if over():
+                    return
                 full = os.path.join(folder, name)
                 info = _stat(Path(full))
                 if info is None or not stat.S_ISREG(info.st_mode):

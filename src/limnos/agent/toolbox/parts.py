@@ -7,10 +7,11 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from limnos import lazy
+from limnos.agent.toolbox.lines import pattern
 
 MOST_KEPT = 5_000
 MOST_PARTS = 32
-SHORTEST = 3
+SHORTEST, LONGEST = 3, 64  # characters of a part
 
 _WORD = re.compile(r"[^\W_]+")
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
@@ -32,7 +33,7 @@ def parts_of(query: str) -> list[str]:
     """What a line may hold of `query`: its words without a plural's s, and pairs of East Asian characters.
 
     Nothing when that would be `query` itself; common English words and very short ones are no parts. Of a
-    long query the first `MOST_PARTS`.
+    long query the first `MOST_PARTS`, of a long word its beginning.
     """
     low = query.casefold()
     found: list[str] = []
@@ -41,7 +42,8 @@ def parts_of(query: str) -> list[str]:
     for word in _WORD.findall(_EAST_ASIAN.sub(" ", low)):
         if len(word) >= SHORTEST and word not in _COMMON:
             found.append(word[:-1] if word.endswith("s") and len(word) > SHORTEST else word)
-    return [] if found == [low] else list(dict.fromkeys(found))[:MOST_PARTS]
+    cut = (part[:LONGEST] for part in found)
+    return [] if found == [low] else list(dict.fromkeys(cut))[:MOST_PARTS]
 
 
 class PartSearch:
@@ -54,18 +56,13 @@ class PartSearch:
         self._parts = parts
         self._matches: list[PartialMatch] = []
         re2: Any = lazy.re2
-        options = re2.Options()
-        options.case_sensitive = False
-        self._any = re2.compile("|".join(map(re2.escape, parts)), options)
+        # finds a line with one of the parts
+        self.finder = pattern("|".join(map(re2.escape, parts)), any_case=True)
 
     @property
     def full(self) -> bool:
         """Whether no more lines are kept."""
         return len(self._matches) >= MOST_KEPT
-
-    def holds(self, line: str) -> bool:
-        """Whether `line` has one of the parts."""
-        return self._any.search(line) is not None
 
     def add(self, lines: Iterable[str]) -> None:
         """Keep `lines` as long as there is room; what stands before one, the name of its file, counts too."""

@@ -1,13 +1,12 @@
 """Tools that find files and text. Regular expressions run in linear time (RE2)."""
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
-from typing import Any
 
-from limnos import lazy
+from limnos.agent.toolbox.lines import Finder, Hit, LineSearch, Watch, pattern, plain
 from limnos.agent.toolbox.names import name_matcher
 from limnos.agent.toolbox.parts import PartSearch, parts_of
 from limnos.agent.toolbox.suggesting import suggesting
@@ -15,17 +14,15 @@ from limnos.kernel.messages import Arguments
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
 from limnos.sdk.files import MAX_ENTRIES, Files, shown
 from limnos.sdk.schema import object_schema
-from limnos.sdk.texts import counted, decoded, lines_of
+from limnos.sdk.texts import counted, decoded
 
 MAX_FOUND = 200
-MAX_LINE = 300
 MAX_NAMED = 8
 MAX_SEEN = 12
 MAX_PARTLY = 8
 SHORT_FILE = 2_000  # characters
 MAX_FILE = 5_000_000
 SECONDS = 20.0
-MAX_PATTERN_MEMORY = 64 << 20
 
 
 def search_tools(files: Files) -> list[Tool]:
@@ -75,18 +72,15 @@ class _Found:
     stopped: bool = False
     matching_names: list[str] = field(default_factory=list[str])
     looked_at: list[str] = field(default_factory=list[str])
-    deadline: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+    unseen: int = 0
+    most: int | None = None
+    watch: Watch = field(default_factory=lambda: Watch(SECONDS))
 
-    @property
-    def late(self) -> bool:
-        """Whether the time for all of it is over."""
-        return time.monotonic() > self.deadline
-
-    def note_name(self, name: str, matcher: Any) -> None:
+    def note_name(self, name: str, finder: Finder) -> None:
         """Keep a name that holds the query: who looks for text may have meant a file or folder."""
         if len(self.looked_at) < MAX_SEEN:
             self.looked_at.append(shown(name))
-        if len(self.matching_names) < MAX_NAMED and matcher.search(shown(name)):
+        if len(self.matching_names) < MAX_NAMED and finder.holds(shown(name)):
             self.matching_names.append(shown(name))
 
     def in_files(self) -> str:
@@ -118,6 +112,9 @@ class _Found:
             said.append(f"{files} not looked at: binary, unreadable or too large")
         if self.left_out:
             said.append(f"left out: {', '.join(sorted(self.left_out))}; name such a folder to look into it")
+        if self.unseen:
+            lines = counted(self.unseen, "line")
+            said.append(f"only the first {self.most} characters of {lines} were looked at")
         if self.names >= MAX_ENTRIES:
             said.append(f"only the first {MAX_ENTRIES} files were looked at")
         if self.stopped:
@@ -130,35 +127,33 @@ class _SearchTools:
         self._files = files
 
     async def find(self, arguments: Arguments, context: ToolContext) -> Output:
-        pattern = arguments["pattern"]
-        found = await asyncio.to_thread(self._find, pattern, arguments.get("path") or ".")
+        wanted, found = arguments["pattern"], _Found()
+        await found.watch.run(partial(self._find, wanted, arguments.get("path") or ".", found))
         if not found.lines:
-            said = f"No file matches {pattern!r}: nothing was found{found.limits()}."
+            said = f"No file matches {wanted!r}: nothing was found{found.limits()}."
             return Output(f"{said} search_text looks for a word inside of files.", "0 found")
         rows = found.lines[:MAX_FOUND]
         more = f" (the first {MAX_FOUND} are listed)" if len(found.lines) > MAX_FOUND else ""
         said = f"{len(found.lines)} found{more}{found.limits()}"
-        return Output("\n".join([*rows, said]), f"{pattern}, {said}", origin="file")
+        return Output("\n".join([*rows, said]), f"{wanted}, {said}", origin="file")
 
-    def _find(self, pattern: str, path: str) -> _Found:
-        pattern = self._files.pattern(pattern)
-        part = pattern.casefold()
-        exact, in_any_case = name_matcher(pattern), name_matcher(pattern, any_case=True)
-        found = _Found()
+    def _find(self, wanted: str, path: str, found: _Found) -> None:
+        wanted = self._files.pattern(wanted)
+        part = wanted.casefold()
+        exact, in_any_case = name_matcher(wanted), name_matcher(wanted, any_case=True)
         rows: tuple[list[str], ...] = ([], [], [])
-        for raw, size in self._files.walk(path, found.left_out):
+        for raw, size in self._files.walk(path, found.left_out, found.watch.over):
             found.names += 1
             name = shown(raw)
             likeness = (exact(name), in_any_case(name), part in name.casefold())
             if any(likeness):
                 rows[likeness.index(True)].append(f"{name}  {counted(size, 'byte')}")
         found.lines = rows[0] or rows[1] or rows[2]
-        return found
+        found.stopped = found.watch.over()
 
     async def search(self, arguments: Arguments, context: ToolContext) -> Output:
-        query = arguments["query"]
-        matcher = _matcher(query, regex=arguments.get("regex", False))
-        found = await asyncio.to_thread(self._search, matcher, arguments.get("path") or ".")
+        query, found = arguments["query"], _Found()
+        await found.watch.run(partial(self._search, arguments, found))
         end = found.limits()
         if not found.lines:
             said = [
@@ -177,19 +172,21 @@ class _SearchTools:
         if whole := await asyncio.to_thread(self._short_file, path):
             return [f"The whole file, since it is short:\n{whole}"]
         parts = [] if arguments.get("regex", False) else parts_of(arguments["query"])
-        partial = await asyncio.to_thread(self._partly, parts, path, found) if parts else []
-        return [*found.about_names(), *partial] or found.about_looked_at()
+        partly = partial(self._partly, parts, path, found.watch)
+        partial_matches = await found.watch.run(partly) if parts else []
+        return [*found.about_names(), *partial_matches] or found.about_looked_at()
 
-    def _partly(self, parts: list[str], path: str, found: _Found) -> list[str]:
-        search = PartSearch(parts)
+    def _partly(self, parts: list[str], path: str, watch: Watch) -> list[str]:
+        kept = PartSearch(parts)
+        search = LineSearch(kept.finder, watch)
         end = ""
-        for name, size in self._files.walk(path):
+        for name, size in self._files.walk(path, over=watch.over):
             text = self._text(name) if size <= MAX_FILE else None
-            search.add(_matching(name, text or "", search.holds))
-            if search.full or found.late:
+            kept.add(_rows(name, search.hits(text or "")))
+            if kept.full or watch.over():
                 end = " (not all files were looked at; narrow the path)"
                 break
-        lines = search.best(MAX_PARTLY)
+        lines = kept.best(MAX_PARTLY)
         return [f"Lines that hold a part of it{end}:", *lines] if lines else []
 
     def _short_file(self, path: str) -> str:
@@ -200,23 +197,24 @@ class _SearchTools:
             return ""
         return text if text is not None and len(text) <= SHORT_FILE else ""
 
-    def _search(self, matcher: Any, path: str) -> _Found:
-        found = _Found()
-        for name, size in self._files.walk(path, found.left_out):
+    def _search(self, arguments: Arguments, found: _Found) -> None:
+        query = arguments["query"]
+        search = LineSearch(pattern(query) if arguments.get("regex", False) else plain(query), found.watch)
+        for name, size in self._files.walk(arguments.get("path") or ".", found.left_out, found.watch.over):
             found.names += 1
-            found.note_name(name, matcher)
+            found.note_name(name, search.finder)
             text = self._text(name) if size <= MAX_FILE else None
             if text is None:
                 found.skipped += 1
                 continue
-            lines = list(islice(_matching(name, text, matcher.search), MAX_FOUND - len(found.lines)))
+            lines = list(islice(_rows(name, search.hits(text)), MAX_FOUND - len(found.lines)))
             found.lines += lines
             if lines:
                 found.files.append(shown(name))
-            if len(found.lines) >= MAX_FOUND or found.late:
-                found.stopped = True
-                return found
-        return found
+            if len(found.lines) >= MAX_FOUND:
+                break
+        found.unseen, found.most = search.unseen, search.finder.most
+        found.stopped = len(found.lines) >= MAX_FOUND or found.watch.over()
 
     def _text(self, name: str) -> str | None:
         try:
@@ -226,22 +224,5 @@ class _SearchTools:
         return decoded(data)
 
 
-def _matching(name: str, text: str, holds: Callable[[str], object]) -> Iterator[str]:
-    for number, line in enumerate(lines_of(text), 1):
-        if holds(line.rstrip("\r\n")):
-            yield f"{shown(name)}:{number}: {line.strip()[:MAX_LINE]}"
-
-
-def _matcher(query: str, *, regex: bool) -> Any:
-    """Something with `search(line)`; plain queries ignore case when they hold no capital."""
-    re2: Any = lazy.re2
-    options = re2.Options()
-    options.case_sensitive = regex or query != query.lower()
-    options.log_errors = False
-    options.max_mem = MAX_PATTERN_MEMORY
-    try:
-        return re2.compile(query if regex else re2.escape(query), options)
-    except re2.error as error:
-        raise ToolFailure(
-            "invalid_arguments", f"{query!r} is no regular expression: {error}", "use plain text"
-        ) from None
+def _rows(name: str, hits: Iterable[Hit]) -> Iterator[str]:
+    return (f"{shown(name)}:{hit.number}: {hit.text}" for hit in hits)
