@@ -148,6 +148,31 @@ def test_continue_goes_on_with_the_queue_that_a_stop_left(tmp_path: Path) -> Non
     _leave(chat)
 
 
+def test_what_a_stop_left_is_shown_with_the_ways_on_until_it_is_dropped(tmp_path: Path) -> None:
+    chat = _start(tmp_path, SLOW_TEXT, {"text": "second answer", "expect": ["next"]})
+    chat.send("go\r")
+    chat.wait_for("word")
+    chat.send("queued line\r")
+    chat.wait_for("› queued 1  queued line")
+    chat.send("injected line\x1b\r")
+    chat.wait_for("› now: injected line")
+    chat.send("\x1b")
+    chat.wait_for("stopped after step")
+    chat.wait_for("› queued 1  injected line")
+    chat.wait_for("› queued 2  queued line")
+    chat.wait_for("? 2 lines queued; /continue goes on, /drop 1 takes back")
+    chat.send("/drop 1\r")
+    chat.wait_for("dropped: injected line")
+    chat.wait_for("› queued 1  queued line")
+    chat.wait_for("? 1 line queued; /continue goes on, /drop 1 takes back")
+    chat.send("\x1b[A")
+    chat.wait_for("› queued line")
+    chat.send("\x15next\r")
+    chat.wait_for("› next")
+    assert "queued" not in chat.wait_for("second answer")
+    _leave(chat)
+
+
 def test_the_model_can_be_changed_and_a_wrong_name_changes_nothing(tmp_path: Path) -> None:
     chat = _start(tmp_path, {"text": "first"}, {"text": "second"})
     chat.send("go\r")

@@ -73,6 +73,25 @@ def test_a_dumb_terminal_gets_whole_lines(tmp_path: Path) -> None:
     assert "\x1b" not in chat.output
 
 
+@pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"ACCESSIBLE": "1"}], ids=["dumb", "accessible"])
+def test_what_a_stop_left_in_the_queue_is_told_with_the_ways_on(
+    tmp_path: Path, variables: dict[str, str]
+) -> None:
+    slow = {"calls": [{"name": "run_command", "arguments": {"command": "echo made > made.txt"}}]}
+    chat = Tty.start(tmp_path, LIMNOS_MODEL=script(tmp_path, slow, {"text": "went on"}), **variables)
+    chat.send("go\n")
+    chat.wait_for("run_command asks")
+    chat.let_question_be_read()
+    chat.send("also this\n")
+    chat.wait_for("1 line queued; answer with")
+    chat.send("\x03")
+    chat.wait_for("1 line queued; /continue goes on, /drop 1 takes back")
+    chat.send("/continue\n")
+    chat.wait_for("went on")
+    chat.send("/quit\n")
+    assert chat.end() == 0
+
+
 def test_a_pipe_is_answered_line_by_line_and_then_it_ends(tmp_path: Path) -> None:
     model = script(tmp_path, {"text": "one", "expect": ["first"]}, {"text": "two", "expect": ["second"]})
     done = limnos(tmp_path, given="first\nsecond\n", LIMNOS_MODEL=model)

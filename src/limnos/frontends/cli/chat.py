@@ -177,7 +177,7 @@ class Chat:
 
     def up(self) -> None:
         """Up on an empty line edits the last queued message."""
-        queued = self.desk.session.queued() if self.desk.transcript.working else []
+        queued = self.desk.session.queued()
         if queued and not self.editor.text:
             self.desk.take_back(len(queued) - 1)
             self.editor.set(queued[-1].text, time.monotonic())
@@ -322,16 +322,14 @@ class Chat:
         return [self.row.row(self.desk.console.look, self.editor.text, self.editor.begun)]
 
     def _queue(self) -> list[Line]:
-        look = self.desk.console.look
-        if not self.desk.transcript.working:
+        look, desk = self.desk.console.look, self.desk
+        if not (desk.transcript.working or desk.held):
             return []
+        now = desk.session.injected() if desk.transcript.working else []
+        injected = [(f"now: {one_line(sent.text)}", "taken in at the next step") for sent in now]
         queued = [
             (f"queued {place}  {one_line(sent.text)}", f"Up edits, /drop {place}")
-            for place, sent in enumerate(self.desk.session.queued(), 1)
-        ]
-        injected = [
-            (f"now: {one_line(sent.text)}", "taken in at the next step")
-            for sent in self.desk.session.injected()
+            for place, sent in enumerate(desk.waiting[len(now) :], 1)
         ]
         waiting = [*injected, *queued]
         if self.row:
@@ -340,7 +338,7 @@ class Chat:
         rows = [look.right(look.cut(look.signed("you", text)), word) for text, word in shown]
         if len(shown) < len(waiting):
             rows.append(look.signed("you", f"queued  {len(waiting) - len(shown)} more"))
-        return rows
+        return [*rows, look.cut(look.signed("ask", desk.held))] if desk.held else rows
 
 
 _KEYS: dict[str, Callable[[Chat], None]] = {

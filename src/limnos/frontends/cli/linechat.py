@@ -198,13 +198,15 @@ class LineChat:
     def _prompt(self) -> None:
         if not self._can_ask:
             return
-        waiting = len(self.desk.session.queued()) + len(self.desk.session.injected())
+        waiting = len(self.desk.waiting)
         if self.row and self.accessible and waiting:
             to_stderr(f"limnos: {counted(waiting, 'line')} queued; answer with a number.\n")
         elif self.row and not self.accessible:
             rows = [self.row.queued_row(self.desk.console.look, waiting)] if waiting else []
             for row in (*rows, self.row.row(self.desk.console.look, "", 0.0)):
                 to_stderr(plain(row) + "\n")
+        elif held := self.desk.held:
+            to_stderr(f"limnos: {held}.\n" if self.accessible else f"{held}\n")
         self._at_prompt = True
         label = "answer: " if self.row else "you: "
         to_stderr(label if self.accessible else f"{self.desk.console.look.signs.you} ")

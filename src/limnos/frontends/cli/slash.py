@@ -10,6 +10,7 @@ from limnos.frontends.cli.cells import wrap
 from limnos.frontends.cli.clipboard import copy
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line, visible
+from limnos.frontends.cli.faults import is_unsaved
 from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.private import refuse_key
 from limnos.frontends.cli.spans import Line, Span, line
@@ -19,6 +20,7 @@ from limnos.kernel.events import (
     CallFinished,
     Event,
     InputInjected,
+    TurnFinished,
     TurnResumed,
     TurnStarted,
 )
@@ -75,6 +77,18 @@ class Desk:
         self._halted = True
         self.session.stop()
 
+    @property
+    def waiting(self) -> list[Send]:
+        """All inputs that no turn has taken in yet; those given to a running turn are the first."""
+        return [*self.session.injected(), *self.session.queued()]
+
+    @property
+    def held(self) -> str:
+        """What a stop has left in the queue, and the ways on; empty when nothing waits for the person."""
+        count = len(self.waiting) if self.resting else 0
+        lines = counted(count, "line")
+        return f"{lines} queued; /continue goes on, /drop 1 takes back" if count else ""
+
     def take_back(self, position: int) -> Send | None:
         """The input at `position` (from 0), out of the queue."""
         dropped = self.session.drop(position)
@@ -93,6 +107,8 @@ class Desk:
                 self._taken.discard(event.client_id)
             case TurnResumed():
                 self._taken.discard(_RESUMED)
+            case TurnFinished() if is_unsaved(self.session, event):
+                self._halted = True
             case _:
                 pass
 
