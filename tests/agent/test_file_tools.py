@@ -140,6 +140,8 @@ def test_a_binary_file_is_refused(box: Toolbox) -> None:
         ("list_dir", {"path": "none"}, "not_found"),
         ("find_files", {"pattern": "*", "path": "none"}, "not_found"),
         ("search_text", {"query": "(", "regex": True}, "invalid_arguments"),
+        ("search_text", {"query": "\ud800", "regex": True}, "invalid_arguments"),
+        ("find_files", {"pattern": "\ud800"}, "invalid_arguments"),
         ("search_text", {"query": ""}, "invalid_arguments"),
         ("search_text", {"query": "x", "path": ".."}, "refused"),
     ],

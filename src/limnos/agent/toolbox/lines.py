@@ -101,7 +101,7 @@ def pattern(expression: str, *, any_case: bool = False) -> Finder:
     options.max_mem = MAX_PATTERN_MEMORY
     try:
         compiled = re2.compile(expression, options)
-    except re2.error as error:
+    except (re2.error, UnicodeEncodeError) as error:
         raise ToolFailure(
             "invalid_arguments", f"{expression!r} is no regular expression: {error}", "use plain text"
         ) from None

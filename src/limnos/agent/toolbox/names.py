@@ -23,7 +23,7 @@ def name_matcher(pattern: str, *, any_case: bool = False) -> Callable[[str], boo
     options.case_sensitive = not any_case
     try:
         compiled = re2.compile(f"(?s)/?{anywhere}{''.join(_translated(pattern, re2.escape))}", options)
-    except re2.error as error:
+    except (re2.error, UnicodeEncodeError) as error:
         said = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
         raise ToolFailure(
             "invalid_arguments", f"{pattern[:80]!r} is no pattern of names: {said}", "use * and ?"
