@@ -135,8 +135,8 @@ def test_a_binary_file_is_refused(box: Toolbox) -> None:
         ("write_file", {"path": "x", "content": "\udc80"}, "invalid_arguments"),
         ("edit_file", {"path": "none", "old": "a", "new": "b"}, "not_found"),
         ("edit_file", {"path": "a.txt", "old": "four", "new": "b"}, "not_found"),
-        ("edit_file", {"path": "a.txt", "old": "", "new": "b"}, "failed"),
-        ("edit_file", {"path": "a.txt", "old": "t", "new": "b"}, "failed"),
+        ("edit_file", {"path": "a.txt", "old": "", "new": "b"}, "invalid_arguments"),
+        ("edit_file", {"path": "a.txt", "old": "t", "new": "b"}, "invalid_arguments"),
         ("list_dir", {"path": "none"}, "not_found"),
         ("find_files", {"pattern": "*", "path": "none"}, "not_found"),
         ("search_text", {"query": "(", "regex": True}, "invalid_arguments"),
@@ -267,6 +267,50 @@ def test_writing_and_editing_say_what_they_did(box: Toolbox) -> None:
     assert (box.root / "a.txt").read_text() == "onE\n2\nthrEE\n"
 
 
+@pytest.mark.parametrize(
+    ("before", "content", "after"),
+    [
+        (b"one\n", "two", b"one\ntwo\n"),
+        (b"one", "two\nthree\n", b"one\ntwo\nthree\n"),
+        (b"one\r\n", "two\n", b"one\r\ntwo\r\n"),
+        (b"", "two", b"two\n"),
+        ("\ufeffone\n".encode(), "\u4e8c", "\ufeffone\n\u4e8c\n".encode()),
+        ("one\n".encode("utf-16"), "two", "one\ntwo\n".encode("utf-16")),
+        (b"caf\xe9\n", "tea", b"caf\xe9\ntea\n"),
+    ],
+)
+def test_lines_are_added_to_the_end_of_a_file(
+    box: Toolbox, before: bytes, content: str, after: bytes
+) -> None:
+    (box.root / "list.txt").write_bytes(before)
+    shown = box.preview("write_file", path="list.txt", content=content, append=True)
+
+    said = box.text("write_file", path="list.txt", content=content, append=True)
+
+    assert (box.root / "list.txt").read_bytes() == after
+    assert (
+        said
+        == f"added {2 if 'three' in content else 1} line{'s' * ('three' in content)} to the end of list.txt"
+    )
+    assert shown.reasons[0].startswith("adds to the end" if before else "creates")
+    assert "-one" not in shown.text or not before.endswith(b"\n")
+
+
+def test_a_file_that_is_not_there_is_made_by_what_is_added(box: Toolbox) -> None:
+    box.text("write_file", path="new/list.txt", content="one", append=True)
+
+    assert (box.root / "new" / "list.txt").read_bytes() == b"one\n"
+
+
+def test_nothing_is_added_to_what_is_no_text(box: Toolbox) -> None:
+    (box.root / "data").write_bytes(b"\0\1")
+    (box.root / "old").write_bytes(b"caf\xe9\n")
+
+    assert "binary" in box.fault("write_file", path="data", content="x", append=True).detail
+    assert "not valid utf-8" in box.fault("write_file", path="old", content="\u00e9", append=True).detail
+    assert (box.root / "old").read_bytes() == b"caf\xe9\n"
+
+
 def test_previews_show_what_would_change_and_change_nothing(box: Toolbox) -> None:
     before = (box.root / "a.txt").read_text()
 
@@ -285,7 +329,7 @@ def test_previews_show_what_would_change_and_change_nothing(box: Toolbox) -> Non
         box.preview("write_file", path="../x", content="x"),
         box.preview("write_file", path="x", content="\ud800"),
     ):
-        assert wrong.reasons == ("this would fail",)
+        assert wrong.fault is not None
         assert wrong.rule is None
     assert (box.root / "a.txt").read_text() == before
 

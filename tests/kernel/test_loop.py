@@ -13,7 +13,7 @@ from limnos.kernel.limits import WRAP_UP, Caps
 from limnos.kernel.messages import Arguments, ToolCall, text_of
 from limnos.kernel.seams import Answer, Principal
 from limnos.kernel.stream import EventStream
-from limnos.kernel.tools import Output, Preview, Tool, ToolContext
+from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
 from limnos.providers.scripted import Scripted
 from limnos.testing.doubles import ListedAnswers, MemoryLog
 from tests.kernel.turns import Ran, Setting, call, echo_tool, step
@@ -452,6 +452,24 @@ def test_a_preview_that_breaks_is_said_and_the_question_still_asked() -> None:
     setting.run()
 
     assert "cannot be shown: ZeroDivisionError" in approver.asked[0].reasons[0]
+
+
+def test_a_call_that_would_fail_fails_at_once_and_nobody_is_asked() -> None:
+    def failing(arguments: Arguments) -> Preview:
+        raise ToolFailure("not_found", "no such place", "look elsewhere")
+
+    ran = Ran()
+    approver = ListedAnswers()
+    setting = Setting(
+        Scripted([step("", call("write")), step("ok")]),
+        [echo_tool(ran, "write", needs_approval=True, preview=failing)],
+        approver,
+    )
+
+    assert setting.run().reason == "done"
+    assert (ran.order, approver.asked) == ([], [])
+    finished = setting.events("call_finished")[0]
+    assert (finished.outcome, finished.error["detail"]) == ("failed", "no such place")
 
 
 def test_always_without_a_rule_is_a_no_and_written_as_one() -> None:

@@ -136,6 +136,15 @@ def test_of_the_system_messages_only_the_facts_are_taken() -> None:
     assert "Long rules" not in whole(answered(system("Long rules.\n\nFacts: Linux."), user("hi")))
 
 
+def test_after_an_error_it_is_not_asked_for_an_answer_from_the_result() -> None:
+    error = ToolError("refused", "the person said no", "do not try again")
+    denied = tool_message(ToolResult("c1", "denied", error=error))
+
+    said = whole(answered(user("read a"), calls(("c1", "a")), denied))
+
+    assert f"read a\n{texts().english.after_error}<|im_end|>" in said
+
+
 def test_the_head_stands_before_its_message() -> None:
     assert "[Monday]\nhi" in whole(answered(user("hi"), heads={0: "Monday"}))
 
@@ -143,7 +152,7 @@ def test_the_head_stands_before_its_message() -> None:
 def test_a_call_and_its_result_become_two_turns_and_the_line_that_asks_to_answer() -> None:
     said = whole(answered(user("read a"), calls(("c1", "a")), result("c1", "the text")))
     assert '{"tool": "read_file", "args": {"path": "a"}}<|im_end|>' in said
-    asks = "".join(texts().english)
+    asks = texts().english.after_result + texts().english.after_reading
     assert f"Result of read_file:\nthe text\n\n{texts().request} read a\n{asks}<|im_end|>" in said
     assert said.endswith("<|im_start|>assistant\n")
 

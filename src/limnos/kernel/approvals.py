@@ -39,10 +39,14 @@ class Allowed(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The call does not run; the model reads `error`. `unattended`: only because nobody could answer."""
+    """The call does not run; the model reads `error`.
+
+    `unattended`: only because nobody could answer. `outcome` is failed when the call could not succeed.
+    """
 
     error: ToolError
     unattended: bool = False
+    outcome: Literal["denied", "failed"] = "denied"
 
 
 Decision: TypeAlias = Allowed | Refused
@@ -129,8 +133,10 @@ class Gate:
             return Refused(ToolError("refused", detail, "say what you would have done"), unattended=True)
         if self._asked >= MAX_QUESTIONS:
             return _refuse(f"{MAX_QUESTIONS} questions were asked in this turn", "answer with what you have")
-        self._asked += 1
         preview = await asyncio.to_thread(preview_of, proposal.tool, proposal.arguments)
+        if preview.fault is not None:
+            return Refused(preview.fault, outcome="failed")
+        self._asked += 1
         question = self._question(proposal, preview)
         self._stream.emit(_asked(question), durable=True)
         began = self._stream.clock.monotonic()

@@ -148,16 +148,18 @@ class Calls:
         except Cancelled:
             return self.settle(call, "cancelled", CANCELLED)
         if isinstance(decision, Refused):
-            turn.unattended += decision.unattended
-            turn.repeats.record(
-                tool, call.name, looked.value, ToolResult(call.id, "denied", error=decision.error)
-            )
-            return self.settle(call, "denied", decision.error)
+            return self._refused(call, turn, decision)
         if decision.arguments != looked.value:
             again = await self._before(call, tool, Valid(dict(decision.arguments)))
             if isinstance(again, ToolError) or again.value != decision.arguments:
                 return self.settle(call, "denied", GUARDED_EDIT)
         return _Ready(call, tool, decision)
+
+    def _refused(self, call: ToolCall, turn: TurnState, decision: Refused) -> ToolResult:
+        turn.unattended += decision.unattended
+        result = self.settle(call, decision.outcome, decision.error)
+        turn.repeats.record(None, call.name, call.arguments or {}, result)
+        return result
 
     def _validate(self, tool: Tool, call: ToolCall) -> Valid | ToolError:
         if call.arguments is None:

@@ -60,6 +60,7 @@ class Preview(NamedTuple):
     text: str = ""
     reasons: tuple[str, ...] = ()
     rule: Rule | None = None
+    fault: ToolError | None = None
 
 
 class Tool(NamedTuple):
@@ -67,9 +68,9 @@ class Tool(NamedTuple):
 
     `needs_approval` may look at the arguments. `subject` is what rules are compared with (a path, a
     command). `always_asks` holds in every mode and against every allow rule; `edits_files` passes in mode
-    auto inside a trusted workspace. `preview` is asked only when a person is asked, and may raise
-    ToolFailure: then the call would fail. `state` is a digest of what the preview rests on: when it is
-    another one at the time of the call, the call is refused.
+    auto inside a trusted workspace. `preview` is asked only when a person would be asked, and may raise
+    ToolFailure: then the call fails at once, and nobody is asked. `state` is a digest of what the preview
+    rests on: when it is another one at the time of the call, the call is refused.
     `private` tools are the owner's alone. `repeatable` tools may be called with the same arguments again
     and again (polling).
     `timeout_s` is in seconds; `after_timeout` says what became of the work then. `no_memory` and `cleaner`
@@ -139,6 +140,6 @@ def preview_of(tool: Tool, arguments: Arguments) -> Preview:
     try:
         return tool.preview(arguments)
     except ToolFailure as failure:
-        return Preview(failure.error.detail, ("this would fail",))
+        return Preview(fault=failure.error)
     except Exception as error:  # noqa: BLE001 - the border to tools, as for the call itself
         return Preview("", (f"what it would change cannot be shown: {type(error).__name__}",))

@@ -60,22 +60,38 @@ def replace_exactly(
     if not replace_all and _occurs_again(body, old):
         often = f"{len(places)} times" if len(places) > 1 else "twice, and the places overlap"
         raise EditError("not_unique", f"the text occurs {often}", "add lines around it, or set replace_all")
-    if not new.isascii() and _LONE.search(body):
-        raise EditError(
-            "encoding", f"the file is not valid {codec}", "name its encoding, such as latin-1 or gbk"
-        )
     changed = _splice(body, places, new)
     if changed == body:
         raise EditError("no_change", "the file already is what it would become", "nothing is left to do")
+    line = body.count("\n", 0, places[0][0]) + 1
+    return Edited(mark + _encoded(changed, new, codec), len(places), line)
+
+
+def append_lines(data: bytes, new: str) -> bytes:
+    """`data` with `new` at its end, on lines of its own; encoding and line ends are those of the file.
+
+    Raises EditError.
+    """
+    mark, body, codec = _decode(data, None)
+    lines = new.replace("\r\n", "\n").removesuffix("\n") + "\n"
+    gap = "\n" if body and not body.endswith("\n") else ""
+    added = (gap + lines).replace("\n", "\r\n") if "\r\n" in body else gap + lines
+    return mark + _encoded(body + added, new, codec)
+
+
+def _encoded(changed: str, new: str, codec: str) -> bytes:
+    if not new.isascii() and _LONE.search(changed):
+        raise EditError(
+            "encoding", f"the file is not valid {codec}", "name its encoding, such as latin-1 or gbk"
+        )
     try:
-        encoded = changed.encode(codec, _unreadable(codec))
+        return changed.encode(codec, _unreadable(codec))
     except UnicodeEncodeError as error:
         raise EditError(
             "encoding",
             f"{error.object[error.start : error.end]!r} cannot be written as {codec}",
             "use other characters",
         ) from None
-    return Edited(mark + encoded, len(places), body.count("\n", 0, places[0][0]) + 1)
 
 
 def _unreadable(codec: str) -> str:

@@ -6,17 +6,18 @@ import os
 from functools import partial
 
 from limnos.agent.toolbox.diffs import unified
-from limnos.agent.toolbox.suggesting import suggesting
+from limnos.agent.toolbox.suggesting import suggesting, suggesting_preview
 from limnos.agent.toolbox.writing import uninterrupted
-from limnos.kernel.messages import Arguments
+from limnos.kernel.messages import Arguments, ErrorReason
 from limnos.kernel.seams import Rule
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
-from limnos.sdk.edits import Edited, EditError, replace_exactly
+from limnos.sdk.edits import Edited, EditError, EditFault, append_lines, replace_exactly
 from limnos.sdk.files import MAX_ENTRIES, Entry, Files, shown
 from limnos.sdk.schema import object_schema
 from limnos.sdk.texts import counted, decoded, line_count, line_start
 
 DEFAULT_LINES = 2000
+_REASONS: dict[EditFault, ErrorReason] = {"not_found": "not_found", "binary": "failed", "encoding": "failed"}
 _PATH = {"type": "string", "description": "path of the file, relative to the working folder"}
 
 
@@ -24,7 +25,13 @@ def file_tools(files: Files) -> list[Tool]:
     """read_file, write_file, edit_file and list_dir over `files`."""
     tools = _FileTools(files)
     both = [*_readers(tools), *_writers(tools)]
-    return [tool._replace(execute=suggesting(files, tool.execute)) for tool in both]
+    return [
+        tool._replace(
+            execute=suggesting(files, tool.execute),
+            preview=suggesting_preview(files, tool.preview) if tool.preview else None,
+        )
+        for tool in both
+    ]
 
 
 def _readers(tools: "_FileTools") -> list[Tool]:
@@ -61,11 +68,12 @@ def _readers(tools: "_FileTools") -> list[Tool]:
 
 
 def _writers(tools: "_FileTools") -> list[Tool]:
-    whole = {"type": "string", "description": "the whole new content"}
+    content = {"type": "string", "description": "the whole new content, or what is added to the end"}
+    append = {"type": "boolean", "description": "add to the end of the file instead of replacing it"}
     write = Tool(
         "write_file",
-        "Create a file or replace its whole content.",
-        object_schema(["path", "content"], path=_PATH, content=whole),
+        "Create a file, replace its whole content, or add to its end.",
+        object_schema(["path", "content"], path=_PATH, content=content, append=append),
         tools.write,
         effects="local",
         needs_approval=True,
@@ -123,6 +131,10 @@ class _FileTools:
 
     async def write(self, arguments: Arguments, context: ToolContext) -> Output:
         path = arguments["path"]
+        if arguments.get("append", False):
+            await uninterrupted(partial(self._append, path, arguments["content"]))
+            said = f"added {counted(line_count(arguments['content']), 'line')} to the end of {path}"
+            return Output(said, said)
         data = _encoded(path, arguments["content"])
         new = await uninterrupted(partial(self._files.write, path, data))
         word = "created" if new else "replaced"
@@ -148,15 +160,12 @@ class _FileTools:
 
     def preview_write(self, arguments: Arguments) -> Preview:
         path = arguments["path"]
-        try:
-            before = self._files.read(path)
-        except ToolFailure as failure:
-            if failure.error.reason != "not_found":
-                raise
-            before = b""
+        before = self._before(path)
         after = _encoded(path, arguments["content"])
         named = f"{path}{self._linked(path)}"
         reason = f"replaces {named}" if before else f"creates {named}, {counted(len(after), 'byte')}"
+        if before and arguments.get("append", False):
+            reason, after = f"adds to the end of {named}", self._appended(path, arguments["content"])
         return Preview(unified(path, before, after), (reason,), self._rule("write_file", arguments))
 
     def preview_edit(self, arguments: Arguments) -> Preview:
@@ -185,6 +194,24 @@ class _FileTools:
         real = self.subject({"path": path})
         return "" if os.path.basename(path) == os.path.basename(real) else f", which is {real}"
 
+    def _append(self, path: str, content: str) -> None:
+        self._files.write(path, self._appended(path, content))
+
+    def _appended(self, path: str, content: str) -> bytes:
+        _encoded(path, content)
+        try:
+            return append_lines(self._before(path), content)
+        except EditError as error:
+            raise _failure(path, error) from None
+
+    def _before(self, path: str) -> bytes:
+        try:
+            return self._files.read(path)
+        except ToolFailure as failure:
+            if failure.error.reason != "not_found":
+                raise
+            return b""
+
     def _edit(self, arguments: Arguments) -> Edited:
         edited = self._edited(arguments)
         self._files.write(arguments["path"], edited.data)
@@ -201,8 +228,7 @@ class _FileTools:
                 encoding=arguments.get("encoding"),
             )
         except EditError as error:
-            reason = "not_found" if error.fault == "not_found" else "failed"
-            raise ToolFailure(reason, f"{arguments['path']}: {error.detail}", error.hint) from None
+            raise _failure(arguments["path"], error) from None
 
 
 def _first_line(arguments: Arguments, total: int) -> int:
@@ -227,6 +253,11 @@ def _totals(entries: list[Entry]) -> str:
         return said
     largest = max(files, key=lambda entry: entry.size)
     return f"{said}; the largest file is {shown(largest.name)} with {counted(largest.size, 'byte')}"
+
+
+def _failure(path: str, error: EditError) -> ToolFailure:
+    reason = _REASONS.get(error.fault, "invalid_arguments")
+    return ToolFailure(reason, f"{path}: {error.detail}", error.hint)
 
 
 def _decoded(path: str, data: bytes) -> str:

@@ -1,9 +1,10 @@
 """A path that is not there, answered with names that it may have meant."""
 
 import asyncio
+from collections.abc import Callable
 
 from limnos.kernel.messages import Arguments
-from limnos.kernel.tools import Execute, Output, ToolContext, ToolFailure
+from limnos.kernel.tools import Execute, Output, Preview, ToolContext, ToolFailure
 from limnos.sdk.files import Files, shown
 
 
@@ -17,12 +18,28 @@ def suggesting(files: Files, execute: Execute) -> Execute:
         try:
             return await execute(arguments, context)
         except ToolFailure as failure:
-            if failure.error.reason != "not_found":
-                raise
-            near = await asyncio.to_thread(files.near, str(arguments.get("path") or "."))
-            if not near:
-                raise
-            hint = f"did you mean {' or '.join(map(shown, near))}?"
-            raise ToolFailure("not_found", failure.error.detail, hint) from None
+            raise await asyncio.to_thread(_with_like_names, files, failure, arguments) from None
 
     return run
+
+
+def suggesting_preview(
+    files: Files, preview: Callable[[Arguments], Preview]
+) -> Callable[[Arguments], Preview]:
+    """`preview` likewise: a call that it finds would fail is answered at once."""
+
+    def look(arguments: Arguments) -> Preview:
+        try:
+            return preview(arguments)
+        except ToolFailure as failure:
+            raise _with_like_names(files, failure, arguments) from None
+
+    return look
+
+
+def _with_like_names(files: Files, failure: ToolFailure, arguments: Arguments) -> ToolFailure:
+    if failure.error.reason != "not_found":
+        return failure
+    near = files.near(str(arguments.get("path") or "."))
+    hint = f"did you mean {' or '.join(map(shown, near))}?"
+    return ToolFailure("not_found", failure.error.detail, hint) if near else failure
