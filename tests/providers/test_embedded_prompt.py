@@ -136,13 +136,13 @@ def test_of_the_system_messages_only_the_facts_are_taken() -> None:
     assert "Long rules" not in whole(answered(system("Long rules.\n\nFacts: Linux."), user("hi")))
 
 
-def test_after_an_error_it_is_not_asked_for_an_answer_from_the_result() -> None:
+def test_after_a_denied_call_it_is_not_asked_for_an_answer_from_the_result() -> None:
     error = ToolError("refused", "the person said no", "do not try again")
     denied = tool_message(ToolResult("c1", "denied", error=error))
 
     said = whole(answered(user("read a"), calls(("c1", "a")), denied))
 
-    assert f"read a\n{texts().english.after_error}<|im_end|>" in said
+    assert f"read a\n{texts().english.after_denial}<|im_end|>" in said
 
 
 def test_the_head_stands_before_its_message() -> None:

@@ -56,11 +56,11 @@ class Pair(NamedTuple):
 
 
 class Asks(NamedTuple):
-    """What is said after a result, then after one of read_file, and instead after an error, in a language."""
+    """What is said after a result, then after one of read_file, and instead of both after a denied call, in a language."""
 
     after_result: str
     after_reading: str
-    after_error: str
+    after_denial: str
 
 
 class Texts(NamedTuple):
@@ -253,8 +253,8 @@ def _told(tool: str, result: ToolResult, request: str, room: int) -> str:
     chinese = _SPEAKS_OF_EAST_ASIAN.search(request) is not None
     asks = texts().chinese if chinese else texts().english
     ask = asks.after_result + (asks.after_reading if tool == "read_file" else "")
-    if result.error is not None:
-        ask = asks.after_error
+    if result.outcome == "denied":
+        ask = asks.after_denial
     told = result_of(tool, result_text(result), request, room, chinese=chinese, whole=result.error is None)
     return f"{told}\n\n{texts().request} {request}\n{ask}"
 
