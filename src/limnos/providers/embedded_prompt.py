@@ -56,7 +56,7 @@ class Pair(NamedTuple):
 
 
 class Asks(NamedTuple):
-    """What is said after a result, then after one of read_file, and instead of both after a denied call, in a language."""
+    """What is said after a result in a language, more after read_file, another thing after a denied call."""
 
     after_result: str
     after_reading: str
