@@ -480,7 +480,7 @@ def test_a_session_that_cannot_be_read_is_named_with_its_way_out_beside_the_othe
     assert [row[:2] for row in rows] == [[good, "done"], ["sbad00", "unreadable"]]
     assert "sbad00.jsonl holds no record that can be read; put it back" in rows[1][4]
 
-    shown = Tty.start(tmp_path, "sessions")
+    shown = Tty.start(tmp_path, "sessions", columns=1000)  # the words of a long path wrap anywhere
     shown.wait_for("sbad00  unreadable")
     shown.wait_for("sbad00:")
     shown.wait_for("holds no record")
