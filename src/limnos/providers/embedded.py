@@ -168,7 +168,7 @@ class Embedded:
 
     def _reads_first(self) -> Notice:
         what = f"{self._entry.name} reads its instructions for the first time on this machine"
-        return Notice("model_warming", f"{what}: one to three minutes, once", "wait; Ctrl-C stops it")
+        return Notice("model_warming", f"{what}: two to four minutes, once", "wait; Ctrl-C stops it")
 
     def _state_name(self, text: str) -> str:
         version = lazy.metadata.version("xllamacpp")
