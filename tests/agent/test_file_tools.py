@@ -236,7 +236,7 @@ def test_a_search_for_parts_is_bounded_and_says_so(box: Toolbox, monkeypatch: py
     assert "a part of it (not all files were looked at" in box.text("search_text", query="milk powder")
     assert "nothing was found" in box.text("search_text", query=wordy)[-500_000:]
     monkeypatch.setattr("limnos.agent.toolbox.search.SECONDS", -1.0)
-    assert "stopped at" in box.text("search_text", query="milk powder")
+    assert "parts was not finished" in box.text("search_text", query="milk powder")
 
 
 def test_a_plural_finds_its_singular(box: Toolbox) -> None:
@@ -297,8 +297,11 @@ def test_lines_are_added_to_the_end_of_a_file(
 
 
 def test_a_file_that_is_not_there_is_made_by_what_is_added(box: Toolbox) -> None:
+    shown = box.preview("write_file", path="new/list.txt", content="one", append=True)
     box.text("write_file", path="new/list.txt", content="one", append=True)
 
+    assert shown.reasons == ("creates new/list.txt, 4 bytes",)
+    assert "No newline" not in shown.text
     assert (box.root / "new" / "list.txt").read_bytes() == b"one\n"
 
 

@@ -47,7 +47,7 @@ def replace_exactly(
         raise EditError(
             "empty_old",
             "the text to replace is empty",
-            "give the exact text; to add lines, give one as old and repeat it in new",
+            "give the exact text; to add lines to the end use write_file with append",
         )
     if old == new:
         raise EditError("no_change", "the old and the new text are the same", "give a new text that differs")

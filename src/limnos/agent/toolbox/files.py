@@ -161,11 +161,11 @@ class _FileTools:
     def preview_write(self, arguments: Arguments) -> Preview:
         path = arguments["path"]
         before = self._before(path)
-        after = _encoded(path, arguments["content"])
+        appends, content = arguments.get("append", False), arguments["content"]
+        after = self._appended(path, content) if appends else _encoded(path, content)
         named = f"{path}{self._linked(path)}"
-        reason = f"replaces {named}" if before else f"creates {named}, {counted(len(after), 'byte')}"
-        if before and arguments.get("append", False):
-            reason, after = f"adds to the end of {named}", self._appended(path, arguments["content"])
+        changes = f"adds to the end of {named}" if appends else f"replaces {named}"
+        reason = changes if before else f"creates {named}, {counted(len(after), 'byte')}"
         return Preview(unified(path, before, after), (reason,), self._rule("write_file", arguments))
 
     def preview_edit(self, arguments: Arguments) -> Preview:
