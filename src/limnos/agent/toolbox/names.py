@@ -36,18 +36,18 @@ def _translated(pattern: str, escape: Callable[[str], str]) -> Iterator[str]:
     depth = 0
     for token in _TOKEN.findall(pattern):
         depth += (token == "{") - (token == "}")
-        if token.endswith("*/"):
-            yield "(?:.*/)?"
-        elif token[0] == "*":
-            yield ".*"
-        elif token == "?":
-            yield "."
-        elif len(token) > 1:
-            yield _characters(token)
-        elif token in braces and (depth or token == "}"):
-            yield braces[token]
-        else:
-            yield escape(token)
+        in_braces = token in braces and (depth > 0 or token == "}")
+        yield braces[token] if in_braces else _expression(token, escape)
+
+
+def _expression(token: str, escape: Callable[[str], str]) -> str:
+    if token.endswith("*/"):
+        return "(?:.*/)?"
+    if token[0] == "*":
+        return ".*"
+    if token == "?":
+        return "."
+    return _characters(token) if len(token) > 1 else escape(token)
 
 
 def _balanced(pattern: str) -> bool:

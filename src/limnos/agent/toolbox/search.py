@@ -179,15 +179,15 @@ class _SearchTools:
     def _partly(self, parts: list[str], path: str, watch: Watch) -> list[str]:
         kept = PartSearch(parts)
         search = LineSearch(kept.finder, watch)
-        end = ""
-        for name, size in self._files.walk(path, over=watch.over):
+        for name, size in self._files.walk(path, over=lambda: kept.full or watch.over()):
             text = self._text(name) if size <= MAX_FILE else None
             kept.add(_rows(name, search.hits(text or "")))
-            if kept.full or watch.over():
-                end = " (not all files were looked at; narrow the path)"
-                break
+        cut_short = kept.full or watch.over()
         lines = kept.best(MAX_PARTLY)
-        return [f"Lines that hold a part of it{end}:", *lines] if lines else []
+        if not lines:
+            return ["The search for its parts was not finished; narrow the path."] if cut_short else []
+        end = " (not all files were looked at; narrow the path)" if cut_short else ""
+        return [f"Lines that hold a part of it{end}:", *lines]
 
     def _short_file(self, path: str) -> str:
         """The text of one short file that was searched in vain: its reader would be the next call."""
