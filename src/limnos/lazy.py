@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import quicktok as quicktok
     import re2 as re2
     import tomlkit as tomlkit
+    import tree_sitter as tree_sitter
+    import tree_sitter_bash as tree_sitter_bash
     import wcwidth as wcwidth
     import xllamacpp as xllamacpp
 
@@ -32,6 +34,8 @@ _SLOW = {
     "re2": "re2",
     "tomlkit": "tomlkit",
     "tomllib": "tomllib",
+    "tree_sitter": "tree_sitter",
+    "tree_sitter_bash": "tree_sitter_bash",
     "wcwidth": "wcwidth",
     "xllamacpp": "xllamacpp",
     "zoneinfo": "zoneinfo",

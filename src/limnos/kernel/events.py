@@ -278,6 +278,32 @@ class PlanUpdated(Event):
     items: Sequence[Mapping[str, Any]]
 
 
+class FileChanged(Event):
+    """A file tool changed a file. `path` is relative to the session's folder, links resolved.
+
+    `before` and `after` are the block ids of its content; None where it was or is not there. `cause` is
+    the call that did it, or `undo`.
+    """
+
+    type: ClassVar[str] = "file_changed"
+
+    path: str
+    cause: str
+    before: str | None = None
+    after: str | None = None
+
+
+class JobChanged(Event):
+    """A background command: `state` is running, ended (by itself), or stopped. `exit` as of a command."""
+
+    type: ClassVar[str] = "job_changed"
+
+    job: str
+    command: str
+    state: str
+    exit: int | None = None
+
+
 class StageNote(Event):
     """A stage handler acted, failed or was too slow. `action` is pass, rewrite, deny, answer or failed."""
 
@@ -338,8 +364,8 @@ EVENT_TYPES: dict[str, type[Event]] = {
     for kind in (
         SessionStarted, SessionChanged, TurnStarted, TurnResumed, InputInjected, TextDelta, ReasoningDelta,
         ReplyFinished, CallProposed, ApprovalAsked, ApprovalAnswered, CallStarted, CallProgress,
-        CallFinished, StepFinished, ContextChanged, PlanUpdated, StageNote, UsageRecorded,
-        Warned, TurnFinished,
+        CallFinished, StepFinished, ContextChanged, PlanUpdated, FileChanged, JobChanged, StageNote,
+        UsageRecorded, Warned, TurnFinished,
     )
 }  # fmt: skip
 
