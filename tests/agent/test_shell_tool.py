@@ -150,6 +150,7 @@ def test_arguments_that_do_not_fit_run_nothing(box: Toolbox, arguments: dict[str
 def test_it_asks_always_and_shows_the_whole_command(box: Toolbox) -> None:
     tool = box.tools["run_command"]
 
-    assert tool.always_asks
+    assert tool.findings is not None
+    assert tool.findings({"command": "ls"}).always
     assert tool.private
     assert box.preview("run_command", command="rm -rf /\n# harmless").text == "rm -rf /\n# harmless"

@@ -21,9 +21,10 @@ from limnos.agent.toolbox.search import search_tools
 from limnos.agent.toolbox.shell import shell_tools
 from limnos.agent.workplace import Workplace
 from limnos.context.window import Window, WindowSettings
-from limnos.kernel.approvals import Gate, GateSettings, Mode
+from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.conversation import fold
+from limnos.kernel.deciding import Mode
 from limnos.kernel.events import Event, PlanUpdated, SessionStarted, Warned
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop

@@ -9,9 +9,9 @@ from limnos.kernel.seams import Rule
 
 def rule_of(record: Mapping[str, Any] | None) -> Rule | None:
     """The rule that a record stands for; None for one that lacks a part."""
-    if record is None or not set(Rule._fields) <= set(record):
+    if record is None or not {"effect", "tool", "match"} <= set(record):
         return None
-    return Rule(*(str(record[name]) for name in Rule._fields))
+    return Rule(**{name: str(record[name]) for name in Rule._fields if name in record})
 
 
 def stored_rules(events: Sequence[Event], cwd: str) -> list[Rule]:
@@ -27,4 +27,4 @@ def stored_rules(events: Sequence[Event], cwd: str) -> list[Rule]:
         and event.answer == "always"
         and asked.get(event.approval) == cwd
     )
-    return [rule for rule in rules if rule is not None]
+    return [rule for rule in rules if rule is not None and rule.scope == "session"]

@@ -10,14 +10,28 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from limnos.kernel.cancel import Cancel
-from limnos.kernel.events import ApprovalAnswered, ApprovalAsked
+from limnos.kernel.deciding import Mode, Standing, decide, replaced_programs
+from limnos.kernel.errors import LimnosError
+from limnos.kernel.events import ApprovalAnswered, ApprovalAsked, Warned
+from limnos.kernel.findings import Findings
 from limnos.kernel.messages import Arguments, ToolError
-from limnos.kernel.seams import Answer, Approver, Folder, Ids, Invalid, Principal, Question, Rule, Valid
+from limnos.kernel.seams import (
+    Answer,
+    Approver,
+    Folder,
+    Ids,
+    Invalid,
+    Principal,
+    Question,
+    Rule,
+    RuleBook,
+    Valid,
+)
 from limnos.kernel.stream import EventStream
-from limnos.kernel.tools import Preview, Tool, asks_of, preview_of, state_of, subject_of
+from limnos.kernel.tools import Preview, Tool, asks_of, findings_of, preview_of, state_of
 
-Mode: TypeAlias = Literal["ask", "auto", "yolo"]
 MAX_QUESTIONS = 10  # a turn: more are answered without being read
+MAX_PARTS = 64  # of one question
 
 
 class Proposal(NamedTuple):
@@ -64,15 +78,22 @@ def approval_hash(tool: Tool, arguments: Arguments, folder: Folder) -> str:
 
 
 class GateSettings(NamedTuple):
-    """How strict the gate is. `trusted_workspace` lets file edits pass in mode auto."""
+    """How strict the gate is. `trusted_workspace` lets file edits pass in mode auto.
+
+    Without `may_store` no question offers *always*.
+    """
 
     mode: Mode = "ask"
     trusted_workspace: bool = False
     expire_seconds: float = 300.0
+    may_store: bool = True
 
 
 class Gate:
-    """Decides about calls of one session; `rules` are stored ones, to which a person's *always* adds."""
+    """Decides about calls of one session.
+
+    `rules` are those of the session, to which a person's *always* adds; `book` has those that stay.
+    """
 
     def __init__(
         self,
@@ -81,12 +102,14 @@ class Gate:
         stream: EventStream,
         ids: Ids,
         rules: Sequence[Rule] = (),
+        book: RuleBook | None = None,
     ) -> None:
         self.settings = settings
         self.rules = list(rules)
         self._approver = approver
         self._stream = stream
         self._ids = ids
+        self._book = book
         self._asked = 0
 
     def new_turn(self) -> None:
@@ -101,33 +124,37 @@ class Gate:
         tool = proposal.tool
         if tool.private and not proposal.principal.is_owner:
             return _refuse(f"{tool.name} is the owner's alone", "answer without it")
-        effect = self._by_rules(tool, proposal.arguments)
-        if effect == "deny":
-            return _refuse("a rule of the person denies this", "do it another way, or ask the person")
-        if effect == "allow" or (effect is None and not self._needs_yes(tool, proposal.arguments)):
-            return Allowed(proposal.arguments, approval_hash(tool, proposal.arguments, proposal.folder))
-        return await cancel.guard(self._ask(proposal))
+        findings = findings_of(tool, proposal.arguments)
+        if findings.denied is not None:
+            return Refused(findings.denied)
+        try:
+            rules = self._rules_for(proposal)
+        except LimnosError as error:
+            return _refuse(f"the stored rules cannot be read: {error.what}", f"tell the person: {error.fix}")
+        match decide(findings, rules, self._standing(tool, proposal.arguments)):
+            case "deny":
+                return _refuse(
+                    "a rule of the person denies this", "do it another way, or ask the person about the rule"
+                )
+            case "allow":
+                return Allowed(proposal.arguments, approval_hash(tool, proposal.arguments, proposal.folder))
+            case _:
+                moved = replaced_programs(findings, rules)
+                return await cancel.guard(self._ask(proposal, findings, moved))
 
-    def _by_rules(self, tool: Tool, arguments: Arguments) -> str | None:
-        subject = subject_of(tool, arguments)
-        if subject is None:
-            return "ask"
-        effects = {
-            rule.effect for rule in self.rules if rule.tool == tool.name and matches(rule.match, subject)
-        }
-        if "allow" in effects and tool.always_asks:
-            effects.discard("allow")
-        return next((effect for effect in ("deny", "ask", "allow") if effect in effects), None)
+    def _rules_for(self, proposal: Proposal) -> list[Rule]:
+        stored = self._book.rules() if self._book is not None else ()
+        return [
+            rule
+            for rule in (*self.rules, *stored)
+            if rule.tool == proposal.tool.name and rule.folder in ("", proposal.folder.path)
+        ]
 
-    def _needs_yes(self, tool: Tool, arguments: Arguments) -> bool:
-        if tool.always_asks:
-            return True
-        if self.settings.mode == "yolo" or not asks_of(tool, arguments):
-            return False
-        edits_pass = self.settings.mode == "auto" and self.settings.trusted_workspace
-        return not (tool.edits_files and edits_pass)
+    def _standing(self, tool: Tool, arguments: Arguments) -> Standing:
+        passes = tool.edits_files and self.settings.trusted_workspace
+        return Standing(self.settings.mode, asks_of(tool, arguments), passes)
 
-    async def _ask(self, proposal: Proposal) -> Decision:
+    async def _ask(self, proposal: Proposal, findings: Findings, moved: Sequence[str]) -> Decision:
         if self._approver is None:
             detail = "this needs an approval, and nobody can answer"
             return Refused(ToolError("refused", detail, "say what you would have done"), unattended=True)
@@ -137,7 +164,7 @@ class Gate:
         if preview.fault is not None:
             return Refused(preview.fault, outcome="failed")
         self._asked += 1
-        question = self._question(proposal, preview)
+        question = self._question(proposal, preview, findings, moved)
         self._stream.emit(_asked(question), durable=True)
         began = self._stream.clock.monotonic()
         answer = Answer("cancelled")
@@ -148,19 +175,25 @@ class Gate:
             self._stream.emit(_answered(question, answer, after), durable=True)
         return self._settle(proposal, question, answer)
 
-    def _question(self, proposal: Proposal, preview: Preview) -> Question:
-        reasons = preview.reasons or (f"{proposal.tool.name} has {proposal.tool.effects} effects",)
+    def _question(
+        self, proposal: Proposal, preview: Preview, findings: Findings, moved: Sequence[str]
+    ) -> Question:
+        why = (findings.always, *moved, *findings.reasons, *(part.reason for part in findings.parts))
+        reasons = tuple(dict.fromkeys(reason for reason in (*why, *preview.reasons) if reason))
+        may_store = self.settings.may_store and not findings.always
+        words = [list(part.words) for part in findings.parts[:MAX_PARTS] if part.words]
         return Question(
             approval=self._ids.new("approval"),
             call=proposal.call,
             tool=proposal.tool.name,
             arguments=proposal.arguments,
             hash=approval_hash(proposal.tool, proposal.arguments, proposal.folder),
-            reasons=reasons,
+            reasons=reasons or (f"{proposal.tool.name} has {proposal.tool.effects} effects",),
             cwd=proposal.folder.path,
             preview=preview.text or None,
-            rule=None if proposal.tool.always_asks else preview.rule,
+            rule=preview.rule._replace(folder=proposal.folder.path) if preview.rule and may_store else None,
             expires=self._stream.clock.later(self.settings.expire_seconds),
+            parts=words if len(words) > 1 else (),
         )
 
     async def _wait(self, question: Question) -> Answer:
@@ -182,7 +215,7 @@ class Gate:
             case "once":
                 return Allowed(proposal.arguments, question.hash)
             case "always" if question.rule is not None:
-                self.rules.append(question.rule)
+                self._keep(question.rule._replace(scope=answer.scope))
                 return Allowed(proposal.arguments, question.hash)
             case "edit":
                 return self._edited(proposal, answer)
@@ -194,20 +227,34 @@ class Gate:
                     f"the person said no{reason}", "do not try this again; take what they said into account"
                 )
 
+    def _keep(self, rule: Rule) -> None:
+        """Store what *always* said; when the file of rules cannot be written it holds in this session."""
+        if rule.scope == "session" or self._book is None:
+            self.rules.append(rule._replace(scope="session"))
+            return
+        kept = rule._replace(folder="") if rule.scope == "everywhere" else rule
+        try:
+            self._book.keep(kept)
+        except LimnosError as error:
+            self.rules.append(rule)
+            self._stream.emit(
+                Warned(
+                    code="rule_not_stored",
+                    text=f"the rule holds in this session only: {error.what}",
+                    fix=error.fix,
+                )
+            )
+
     def _edited(self, proposal: Proposal, answer: Answer) -> Decision:
         checked = proposal.revalidate(answer.arguments or {})
         if isinstance(checked, Invalid):
             return _refuse(f"the person's arguments do not fit: {checked.detail}", checked.hint)
-        if self._by_rules(proposal.tool, checked.value) == "deny":
+        findings = findings_of(proposal.tool, checked.value)
+        if findings.denied is not None:
+            return Refused(findings.denied)
+        if decide(findings, self._rules_for(proposal), Standing("yolo", needs_yes=False)) == "deny":
             return _refuse("a rule denies what the person made of it", "do it another way")
         return Allowed(checked.value, approval_hash(proposal.tool, checked.value, proposal.folder))
-
-
-def matches(pattern: str, subject: str) -> bool:
-    """Whether a rule's `match` covers `subject`: equal, or equal up to a final `*`."""
-    if pattern.endswith("*"):
-        return subject.startswith(pattern[:-1])
-    return subject == pattern
 
 
 def _refuse(detail: str, hint: str) -> Refused:
@@ -227,6 +274,7 @@ def _asked(question: Question) -> ApprovalAsked:
         preview=question.preview,
         rule=rule_record(rule) if rule else None,
         expires=question.expires,
+        parts=[list(words) for words in question.parts],
     )
 
 
@@ -240,11 +288,11 @@ def _answered(question: Question, answer: Answer, after_ms: int) -> ApprovalAnsw
         source=answer.source,
         reason=answer.reason,
         arguments=dict(answer.arguments) if answer.arguments is not None else None,
-        rule=rule_record(stored) if stored else None,
+        rule=rule_record(stored._replace(scope=answer.scope)) if stored else None,
         after_ms=after_ms,
     )
 
 
 def rule_record(rule: Rule) -> dict[str, str]:
     """A rule as plain JSON."""
-    return {"effect": rule.effect, "tool": rule.tool, "match": rule.match, "scope": rule.scope}
+    return rule._asdict()

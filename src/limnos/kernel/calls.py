@@ -18,7 +18,16 @@ from limnos.kernel.repeats import Repeats
 from limnos.kernel.seams import Blobs, Folder, Invalid, Principal, Valid, Validator
 from limnos.kernel.stages import CallPayload, Pipeline, ResultPayload, run_stage
 from limnos.kernel.stream import EventStream
-from limnos.kernel.tools import BLOCK_READ, BLOCKS, Output, Tool, ToolContext, ToolFailure
+from limnos.kernel.tools import (
+    BLOCK_READ,
+    BLOCKS,
+    Output,
+    Tool,
+    ToolContext,
+    ToolFailure,
+    preflight_of,
+    sandbox_of,
+)
 
 GUARDED_EDIT = ToolError("refused", "a guard does not let the edited arguments pass", "do it another way")
 MOVED = ToolError(
@@ -138,8 +147,9 @@ class Calls:
         if isinstance(checked, ToolError):
             return self.fail(call, turn, checked)
         repeated = turn.repeats.verdict(tool, call.name, checked.value)
-        if repeated is not None:
-            return self.fail(call, turn, repeated)
+        hopeless = repeated or preflight_of(tool, checked.value)
+        if hopeless is not None:
+            return self.fail(call, turn, hopeless)
         looked = await self._before(call, tool, checked)
         if isinstance(looked, ToolError):
             return self.settle(call, "denied", looked)
@@ -201,13 +211,20 @@ class Calls:
         if approval_hash(tool, allowed.arguments, folder) != allowed.hash:
             return self.settle(call, "denied", MOVED)
         self._stream.emit(
-            CallStarted(call=call.id, hash=allowed.hash, arguments=dict(allowed.arguments), cwd=folder.path),
+            CallStarted(
+                call=call.id,
+                hash=allowed.hash,
+                arguments=dict(allowed.arguments),
+                cwd=folder.path,
+                sandbox=sandbox_of(tool, allowed.arguments),
+            ),
             durable=True,
         )
         turn.calls += 1
         began = self._stream.clock.monotonic()
         outcome, output = await self._perform(ready, turn.cancel)
-        result = ToolResult(call.id, outcome, (Text(output.text),) if output.text else (), output.error)
+        error = turn.repeats.demanding(tool, call.name, allowed.arguments, output.error)
+        result = ToolResult(call.id, outcome, (Text(output.text),) if output.text else (), error)
         result = await self._after(ready, result)
         self._tools.catalogue.touch(call.name)
         result = self._finish(call.name, result, output, int((self._stream.clock.monotonic() - began) * 1000))

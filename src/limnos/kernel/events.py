@@ -150,7 +150,8 @@ class CallProposed(Event):
 class ApprovalAsked(Event):
     """The gate asks. `hash` is the SHA-256 of what would run; `preview` is what it would change.
 
-    `tool` and `arguments` repeat what is asked about, so that a client that joins late can show it.
+    `tool` and `arguments` repeat what is asked about, so that a client that joins late can show it; `parts`
+    are the simple commands of a command line, as lists of words.
     """
 
     type: ClassVar[str] = "approval_asked"
@@ -167,6 +168,7 @@ class ApprovalAsked(Event):
     destinations: Sequence[str] = ()
     origins: Sequence[str] = ()
     expires: str = ""
+    parts: Sequence[Sequence[str]] = ()
 
 
 class ApprovalAnswered(Event):

@@ -14,12 +14,14 @@ class Part(NamedTuple):
     them too, allow rules are not. `program` is the resolved file of the program, empty when there is none;
     a rule that names one covers no other. `reason` says what makes this part more than its program is for:
     then only a rule without `*`, which a person wrote for exactly these words, allows it.
+    A call that is no command has `subject`, a path for example, in the place of words.
     """
 
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
     also: tuple[tuple[str, ...], ...] = ()
     program: str = ""
     reason: str = ""
+    subject: str = ""
 
 
 class Findings(NamedTuple):
@@ -31,6 +33,7 @@ class Findings(NamedTuple):
 
     parts: tuple[Part, ...]
     reasons: tuple[str, ...] = ()
+    always: str = ""
     denied: ToolError | None = None
 
 
@@ -46,7 +49,7 @@ def covers(pattern: str, words: Sequence[str]) -> bool:
         return False
     if " " in words[0] and blank:
         return False
-    return _matches(pattern, " ".join(words))
+    return matches(pattern, " ".join(words))
 
 
 def covers_any(pattern: str, spellings: Iterable[Sequence[str]]) -> bool:
@@ -54,7 +57,8 @@ def covers_any(pattern: str, spellings: Iterable[Sequence[str]]) -> bool:
     return any(covers(pattern, words) for words in spellings)
 
 
-def _matches(pattern: str, text: str) -> bool:
+def matches(pattern: str, text: str) -> bool:
+    """Whether `pattern` is `text`, each `*` in it standing for any text; in linear time for each `*`."""
     first, *middle = pattern.split("*")
     if not middle:
         return pattern == text

@@ -9,6 +9,7 @@ from limnos.kernel.tools import Tool
 
 SAME_CALLS = 2
 SAME_FAILURES = 3
+FAILED_IN_VAIN = 2
 
 
 class Repeats:
@@ -17,11 +18,19 @@ class Repeats:
     def __init__(self) -> None:
         self._seen: dict[str, list[str]] = {}
         self._failures: Counter[str] = Counter()
+        self._in_vain: Counter[str] = Counter()
         self.stuck = ""
 
     def verdict(self, tool: Tool, name: str, arguments: Arguments) -> ToolError | None:
         """An error instead of a third identical call: same name, arguments and result both times before."""
-        digests = self._seen.get(_key(name, arguments), [])
+        key = _key(name, arguments)
+        if self._in_vain[key] >= FAILED_IN_VAIN:
+            return ToolError(
+                "refused",
+                "this failed twice with nothing changed in between; it was not run again",
+                "change what makes it fail, do it another way, or tell the person what is in the way",
+            )
+        digests = self._seen.get(key, [])
         if tool.repeatable or len(digests) < SAME_CALLS or len(set(digests[-SAME_CALLS:])) > 1:
             return None
         return ToolError(
@@ -30,14 +39,30 @@ class Repeats:
             "use the result you have, or try something else",
         )
 
+    def demanding(
+        self, tool: Tool, name: str, arguments: Arguments, error: ToolError | None
+    ) -> ToolError | None:
+        """`error`, which at the second failure with nothing changed in between demands another approach."""
+        if error is None or tool.effects == "none" or not self._in_vain[_key(name, arguments)]:
+            return error
+        demand = "the same failed before and nothing was changed since: take another approach now"
+        return error._replace(hint=f"{error.hint}; {demand}" if error.hint else demand)
+
     def record(self, tool: Tool | None, name: str, arguments: Arguments, result: ToolResult) -> None:
         """Take note of a result. A call with effects makes everything before it worth asking again."""
         if result.error is not None:
             self._fail(name, arguments, result)
         if tool is not None and tool.effects != "none" and result.outcome in ("done", "failed", "unknown"):
             self._seen.clear()
+            self._count_in_vain(tool, _key(name, arguments), result)
         digest = hashlib.sha256(result_text(result).encode("utf-8", "surrogatepass")).hexdigest()
         self._seen.setdefault(_key(name, arguments), []).append(digest)
+
+    def _count_in_vain(self, tool: Tool, key: str, result: ToolResult) -> None:
+        """A failure changes nothing that another call would see, except through what else it did."""
+        failed = self._in_vain[key] + 1 if result.outcome == "failed" and not tool.repeatable else 0
+        self._in_vain.clear()
+        self._in_vain[key] = failed
 
     def _fail(self, name: str, arguments: Arguments, result: ToolResult) -> None:
         assert result.error is not None

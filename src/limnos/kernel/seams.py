@@ -132,15 +132,31 @@ def parse_principal(text: str) -> Principal:
 
 
 class Rule(NamedTuple):
-    """A stored decision: `effect` is allow, ask or deny; `match` is compared with a tool's subject.
+    """A stored decision: `effect` is allow, ask or deny; `match` is compared with what a call does.
 
-    `*` at the end of `match` stands for any rest. `scope` is session or persona.
+    `*` in `match` stands for any text. `scope` is session, persona or everywhere. `folder` is the working
+    folder the rule holds in, empty for any: names in `match` are relative to it. `program` is the resolved
+    file that the first word of an allow rule stood for when it was stored, empty for a tool without one.
     """
 
     effect: str
     tool: str
     match: str
     scope: str = "session"
+    folder: str = ""
+    program: str = ""
+
+
+class RuleBook(Protocol):
+    """The rules of a persona, and those that hold everywhere."""
+
+    def rules(self) -> Sequence[Rule]:
+        """The rules as they are now. Raises errors.SettingsError."""
+        ...
+
+    def keep(self, rule: Rule) -> None:
+        """Store `rule` where its scope says. Raises errors.StorageError or errors.SettingsError."""
+        ...
 
 
 class Question(NamedTuple):
@@ -156,13 +172,14 @@ class Question(NamedTuple):
     preview: str | None
     rule: Rule | None
     expires: str
+    parts: Sequence[Sequence[str]] = ()
 
 
 class Answer(NamedTuple):
     """A person's answer: `verdict` is once, always, no or edit.
 
-    `arguments` come with edit, `reason` may come with no. Where no person answered, the gate makes one of
-    its own: expired or cancelled.
+    `arguments` come with edit, `reason` may come with no, `scope` is where an always holds. Where no person
+    answered, the gate makes one of its own: expired or cancelled.
     """
 
     verdict: str
@@ -170,6 +187,7 @@ class Answer(NamedTuple):
     arguments: Mapping[str, Any] | None = None
     principal: Principal = Principal()
     source: str = ""
+    scope: str = "session"
 
 
 class Approver(Protocol):

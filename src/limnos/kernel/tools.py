@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
+from limnos.kernel.findings import Findings, Part
 from limnos.kernel.messages import Arguments, ErrorReason, ToolError
 from limnos.kernel.model import ToolSpec
 from limnos.kernel.seams import Rule
@@ -12,6 +13,7 @@ Effects: TypeAlias = Literal["none", "local", "external"]
 # The tool that pages through a result which was too large, and its plugin, offered once there is one. The
 # kernel names it where it cuts a result; whoever puts a session together registers it.
 BLOCK_READ, BLOCKS = "block_read", "blocks"
+ANYTHING = "anything"  # the subject of a call whose tool has none
 
 
 class Report(Protocol):
@@ -66,11 +68,12 @@ class Preview(NamedTuple):
 class Tool(NamedTuple):
     """A tool and its flags.
 
-    `needs_approval` may look at the arguments. `subject` is what rules are compared with (a path, a
-    command). `always_asks` holds in every mode and against every allow rule; `edits_files` passes in mode
-    auto inside a trusted workspace. `preview` is asked only when a person would be asked, and may raise
-    ToolFailure: then the call fails at once, and nobody is asked. `state` is a digest of what the preview
-    rests on: when it is another one at the time of the call, the call is refused.
+    `needs_approval` may look at the arguments. `subject` is what rules are compared with (a path); `findings`
+    take its place where a call does several things, as a command line does. `edits_files` passes in mode auto
+    inside a trusted workspace. `preflight` says why a call cannot work here at all, before anybody is asked;
+    `sandbox` names what the call will run in. `preview` is asked only when a person would be asked, and may
+    raise ToolFailure: then the call fails at once, and nobody is asked. `state` is a digest of what the
+    preview rests on: when it is another one at the time of the call, the call is refused.
     `private` tools are the owner's alone. `repeatable` tools may be called with the same arguments again
     and again (polling).
     `timeout_s` is in seconds; `after_timeout` says what became of the work then. `no_memory` and `cleaner`
@@ -88,12 +91,14 @@ class Tool(NamedTuple):
     timeout_s: float = 60.0
     after_timeout: Literal["killed", "abandoned"] = "abandoned"
     private: bool = False
-    always_asks: bool = False
     edits_files: bool = False
     repeatable: bool = False
     no_memory: bool = False
     cleaner: Callable[[str], str] | None = None
     subject: Callable[[Arguments], str] | None = None
+    findings: Callable[[Arguments], Findings] | None = None
+    preflight: Callable[[Arguments], ToolError | None] | None = None
+    sandbox: Callable[[Arguments], str] | None = None
     preview: Callable[[Arguments], Preview] | None = None
     state: Callable[[Arguments], str] | None = None
     plugin: str = "kernel"
@@ -113,14 +118,37 @@ def asks_of(tool: Tool, arguments: Arguments) -> bool:
         return True
 
 
-def subject_of(tool: Tool, arguments: Arguments) -> str | None:
-    """What rules are compared with; None when the tool cannot say, and then no rule may allow the call."""
-    if tool.subject is None:
-        return ""
+def findings_of(tool: Tool, arguments: Arguments) -> Findings:
+    """What a call does; of a tool that cannot say, one part that no rule with a pattern of its own covers.
+
+    A fault of the tool asks in every mode.
+    """
     try:
-        return tool.subject(arguments)
+        if tool.findings is not None:
+            return tool.findings(arguments)
+        return Findings((Part(subject=tool.subject(arguments) if tool.subject else ANYTHING),))
+    except Exception as error:  # noqa: BLE001 - the border to tools
+        return Findings((), always=f"what it does cannot be told: {type(error).__name__}")
+
+
+def preflight_of(tool: Tool, arguments: Arguments) -> ToolError | None:
+    """Why a call cannot work here; a fault of the tool stops nothing."""
+    if tool.preflight is None:
+        return None
+    try:
+        return tool.preflight(arguments)
     except Exception:  # noqa: BLE001 - the border to tools
         return None
+
+
+def sandbox_of(tool: Tool, arguments: Arguments) -> str:
+    """What a call will run in, for the record."""
+    if tool.sandbox is None:
+        return "none"
+    try:
+        return tool.sandbox(arguments)
+    except Exception:  # noqa: BLE001 - the border to tools
+        return "none"
 
 
 def state_of(tool: Tool, arguments: Arguments) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from limnos.kernel.findings import Findings, Part
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext
 from limnos.process.capture import Completed, run
@@ -32,11 +33,10 @@ def shell_tools(environment: Mapping[str, str], seconds: float) -> list[Tool]:
             tools.run,
             effects="local",
             needs_approval=True,
-            always_asks=True,
             private=True,
             timeout_s=LONGEST_S + 30,
             after_timeout="killed",
-            subject=_command,
+            findings=_findings,
             preview=_preview,
             plugin="shell",
         )
@@ -47,8 +47,12 @@ def _command(arguments: Arguments) -> str:
     return str(arguments["command"])
 
 
+def _findings(arguments: Arguments) -> Findings:
+    return Findings((Part(subject=_command(arguments)),), always="a command can change anything")
+
+
 def _preview(arguments: Arguments) -> Preview:
-    return Preview(_command(arguments), ("a command can change anything",))
+    return Preview(_command(arguments))
 
 
 class _Shell:
