@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from limnos.kernel.tools import ToolFailure
-from limnos.sdk import files
+from limnos.sdk import contents
 from limnos.sdk.files import Files, shown
 from tests.store.disks import full_disk
 
@@ -112,12 +112,14 @@ def test_a_file_that_gives_nothing_without_waiting_is_a_failure(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # what /proc/kmsg and its like are to root: a regular file whose read would wait
-    near, far = os.pipe2(os.O_NONBLOCK)
-    monkeypatch.setattr(files, "open_regular", lambda *_: os.fdopen(near, "rb"))
+    def would_wait(descriptor: int, size: int) -> bytes:
+        raise BlockingIOError
+
+    files = Files(root)
+    monkeypatch.setattr(os, "read", would_wait)
 
     with refused("failed"):
-        Files(root).read("a.txt")
-    os.close(far)
+        files.read("a.txt")
 
 
 def test_a_folder_is_refused_as_a_file_and_no_descriptor_is_left_open(root: Path) -> None:
@@ -226,7 +228,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(root: Path) -> No
 
 
 def test_a_file_that_holds_more_than_its_size_said_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MAX_READ", 100)
+    monkeypatch.setattr(contents, "MAX_READ", 100)
 
     with refused("refused"):
         Files(Path("/proc/self")).read("status")

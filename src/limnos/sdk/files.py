@@ -1,108 +1,126 @@
-"""The door to a person's files, first version: everything beneath one folder, whole writes, no special files.
+"""The one door to a person's files: everything beneath one folder that is held open.
 
-Names that a link leads out of the folder, and limnos's own state, are refused.
+A *boundary* (`docs/security.md`): a path is resolved once, to names without links; these are opened by
+descriptor with a call that follows no link (`beneath`), and what was opened is what is checked, read and
+replaced. Names that lead out of the folder, and limnos's own state, are refused.
 """
 
 import os
 import re
-import secrets
-import stat
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from itertools import islice
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Protocol
 
-from limnos import lazy
-from limnos.kernel.messages import ErrorReason
+from limnos.kernel.protected import protected
 from limnos.kernel.tools import ToolFailure
-from limnos.sdk.durable import sync_folder
-from limnos.sdk.regular import open_regular
+from limnos.sdk import contents, listing
+from limnos.sdk.file_failures import MAX_READ as MAX_READ
+from limnos.sdk.file_failures import changed, missing, own_state
+from limnos.sdk.listing import MAX_ENTRIES as MAX_ENTRIES
+from limnos.sdk.listing import SKIPPED as SKIPPED
+from limnos.sdk.listing import Entry as Entry
+from limnos.sdk.root import Root
 
-MAX_READ = 20_000_000
-MAX_ENTRIES = 10_000
-NEAR, LIKENESS = 3, 0.5
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".hg", ".svn"})
 
+class OnChange(Protocol):
+    """Told of a change right after it, in the thread that made it: resolved name, bytes before and after.
 
-class Entry(NamedTuple):
-    """One name in a folder; `size` in bytes, 0 for folders. `kind` is file, folder, link or special."""
+    None: the file was not there, or is no more. May not raise.
+    """
 
-    name: str
-    kind: str
-    size: int
+    def __call__(self, name: str, before: bytes | None, after: bytes | None) -> None: ...
 
 
 class Files:
-    """Files beneath `root`. Paths may be relative to it or absolute; results name them relative to it."""
+    """Files beneath `root`. Paths may be relative to it or absolute; results name them relative to it.
 
-    def __init__(self, root: Path, refused: tuple[Path, ...] = ()) -> None:
-        self._root = root.resolve()
-        self._refused = tuple(path.resolve() for path in refused)
+    All methods raise ToolFailure, and none waits for a pipe or a device.
+    """
+
+    def __init__(self, root: Path, refused: tuple[Path, ...] = (), on_change: OnChange | None = None) -> None:
+        self._root = Root(root, refused)
+        self._on_change = on_change
 
     def name(self, path: str) -> str:
         """How `path` is written in answers and rules: relative to the root, links resolved."""
-        return os.path.relpath(self._resolve(path), self._root)
+        return "/".join(self._root.resolve(path)) or "."
+
+    def protected(self, path: str) -> str | None:
+        """Why a write to `path` decides what runs later ("git runs what is in it"); None when it does not."""
+        above = Path(self._root.path).parts
+        entry = protected((*above, *self._root.resolve(path)), first=len(above) + 1)
+        return entry.reason if entry else None
 
     def pattern(self, pattern: str) -> str:
         """A pattern of names as those of `walk` are written: without `./` and without the root before it."""
         if os.path.isabs(pattern):
-            root, resolved = f"{self._root}/", os.path.realpath(pattern)
+            root, resolved = f"{self._root.path}/", os.path.realpath(pattern)
             return resolved.removeprefix(root) if resolved.startswith(root) else pattern
         return re.sub(r"^(?:\./+)+", "", pattern)
 
     def read(self, path: str) -> bytes:
-        """The content of a regular file of at most 20 MB. Raises ToolFailure."""
-        target = self._resolve(path)
+        """The content of a regular file of at most 20 MB."""
         try:
-            self._check_regular(target.lstat(), path)
-            with open_regular(target, os.O_NOFOLLOW) as file:
-                data = cast("bytes | None", file.read(MAX_READ + 1))
+            descriptor = self._root.open_regular(path)
+            try:
+                data, info = contents.read_open(descriptor, path)
+            finally:
+                os.close(descriptor)
         except OSError as error:
-            raise self._failure(path, error) from None
-        if data is None:  # a file of the kernel that, read without waiting, has nothing to give now
-            raise ToolFailure("failed", f"{path} gives nothing to read now", "it is no plain file; leave it")
-        if len(data) > MAX_READ:  # it grew meanwhile, or its size was not known
-            raise _too_large(path, f"more than {MAX_READ} bytes")
+            raise self._root.failure(path, error) from None
+        if info.st_nlink > 1 and self._root.refused.has_link_of(info):
+            raise own_state(path)
         return data
 
     def write(self, path: str, data: bytes) -> bool:
-        """Replace or create a file whole, with its folders; True when it is new. Raises ToolFailure."""
-        target = self._resolve(path)
-        draft = target.with_name(f".limnos-{secrets.token_hex(6)}.draft")
-        try:
-            existing = _stat(target)
-            if existing is not None:
-                self._check_regular(existing, path)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                _write_new(draft, data, existing)
-                draft.replace(target)
-                sync_folder(target.parent)
-            except BaseException:
-                with suppress(OSError):
-                    draft.unlink()
-                raise
-        except OSError as error:
-            raise self._failure(path, error) from None
-        return existing is None
+        """Replace or create a file whole, with its folders; True when it is new."""
+        return self.change(path, lambda _: data)
+
+    def change(self, path: str, new: Callable[[bytes | None], bytes], *, at: str | None = None) -> bool:
+        """Replace a file's content by `new` of it (None: there is no file); True when it is new.
+
+        What `new` was given is what is replaced: a change by somebody else in between is kept, and this one
+        fails. So it does when `path` leads elsewhere by now than to `at`, the `name` that was agreed to.
+        """
+        with self._told(path), self._root.find(path, partial(new, None)) as place:
+            if at is not None and place.name != at:
+                raise changed(path)
+            with contents.held(place, path) as old:
+                before = old.data if old else None
+                after = new(before)
+                self._root.require_held(place, path)
+                contents.put(place, after, old, path)
+                if self._on_change is not None:
+                    self._on_change(place.name, before, after)
+        return before is None
+
+    def remove(self, path: str) -> None:
+        """Take a regular file away."""
+        name, before = self._remove(path, None)
+        if self._on_change is not None:
+            self._on_change(name, before, None)
+
+    def restore(self, path: str, data: bytes | None, instead_of: bytes | None) -> None:
+        """Make `data` the content again, or let there be no file (None), if it now is `instead_of`.
+
+        `on_change` is not told: who goes back in time keeps the record of it.
+        """
+        if data is None:
+            self._remove(path, instead_of)
+            return
+        absent = partial(_require_unchanged, path, None, instead_of)
+        with self._told(path), self._root.find(path, absent) as place:
+            with contents.held(place, path) as old:
+                _require_unchanged(path, old.data if old else None, instead_of)
+                self._root.require_held(place, path)
+                contents.put(place, data, old, path)
 
     def list(self, path: str) -> list[Entry]:
-        """The names in a folder, at most 10,000, folders first, then by name; of a file its own.
-
-        Raises ToolFailure.
-        """
-        target = self._resolve(path)
-        try:
-            if target.is_file():
-                return [Entry(target.name, "file", target.stat().st_size)]
-            with os.scandir(target) as found:
-                first = islice(found, MAX_ENTRIES)
-                entries = [entry for one in first if (entry := _entry(one)) is not None]
-        except OSError as error:
-            raise self._failure(path, error) from None
-        return sorted(entries, key=lambda entry: (entry.kind != "folder", entry.name))
+        """The names in a folder, at most 10,000, folders first, then by name; of a file its own."""
+        with self._told(path):
+            return listing.entries(self._root, path)
 
     def walk(
         self, path: str, left_out: set[str] | None = None, over: Callable[[], bool] = lambda: False
@@ -110,104 +128,39 @@ class Files:
         """Relative names and sizes of files below `path`, at most 10,000.
 
         Folders of version control and of installed packages (`SKIPPED`) are not entered; the names of those
-        that were met are added to `left_out`. One that `path` itself names is walked. Ends when `over`.
-        Raises ToolFailure.
+        that were met are added to `left_out`, and what of very large folders was not looked at. One that
+        `path` itself names is walked. Ends when `over`.
         """
-        target = self._resolve(path)
-        if target.is_file():
-            info = _stat(target)
-            yield os.path.relpath(target, self._root), info.st_size if info else 0
-            return
-        if not target.is_dir():
-            raise ToolFailure("not_found", f"{path} does not exist", "list the folder above it")
-        seen = 0
-        for folder, folders, names in os.walk(target):
-            if over():
-                return
-            if left_out is not None:
-                left_out |= SKIPPED.intersection(folders)
-            folders[:] = sorted(
-                name for name in folders if name not in SKIPPED and not self._is_refused(folder, name)
-            )
-            for name in sorted(names):
-                if over():
-                    return
-                full = os.path.join(folder, name)
-                info = _stat(Path(full))
-                if info is None or not stat.S_ISREG(info.st_mode):
-                    continue
-                seen += 1
-                if seen > MAX_ENTRIES:
-                    return
-                yield os.path.relpath(full, self._root), info.st_size
+        with self._told(path):
+            yield from listing.Walk(self._root, set() if left_out is None else left_out, over).below(path)
 
     def near(self, path: str) -> tuple[str, ...]:
         """Up to three names that `path` may have meant: like it in its folder, or the same one elsewhere.
 
-        None for a path that exists. Looks at up to 10,000 names. Raises ToolFailure.
+        None for a path that exists. Looks at up to 10,000 names.
         """
-        wanted, target = Path(path.strip()), self._resolve(path)
-        if target.exists():
-            return ()
-        folder = target.parent
-        names = [entry.name for entry in self.list(str(folder))] if folder.is_dir() else []
-        like = lazy.difflib.get_close_matches(wanted.name, names, NEAR, LIKENESS)
-        beside = [os.path.relpath(folder / name, self._root) for name in like]
-        elsewhere = (name for name, _ in self.walk(".") if Path(name).name == wanted.name)
-        return tuple(dict.fromkeys([*beside, *islice(elsewhere, NEAR)]))[:NEAR]
+        with self._told(path):
+            return listing.near(self._root, path)
 
-    def _is_refused(self, folder: str, name: str) -> bool:
-        return Path(folder, name) in self._refused
+    def _remove(self, path: str, instead_of: bytes | None) -> tuple[str, bytes]:
+        """Take a file away; with `instead_of` only if that is its content. Its name and content."""
+        with self._told(path), self._root.find(path) as place:
+            with contents.held(place, path) as old:
+                if old is None:
+                    raise missing(path)
+                if instead_of is not None:
+                    _require_unchanged(path, old.data, instead_of)
+                self._root.require_held(place, path)
+                contents.take_away(place, old, path)
+                return place.name, old.data
 
-    def _resolve(self, path: str) -> Path:
-        if _CONTROL.search(path):
-            raise ToolFailure("invalid_arguments", f"{path!r} has control characters", "use a plain name")
+    @contextmanager
+    def _told(self, path: str) -> Generator[None]:
+        """What the system refuses becomes a failure that names `path`."""
         try:
-            target = Path(os.path.realpath(self._root / path))
-        except (OSError, ValueError) as error:
-            raise ToolFailure(
-                "invalid_arguments", f"{path!r} is no path: {error}", "give a plain path"
-            ) from None
-        if not target.is_relative_to(self._root):
-            raise ToolFailure(
-                "refused", f"{path} is outside of {self._root}", "name a path inside this folder"
-            )
-        if any(target.is_relative_to(refused) for refused in self._refused):
-            raise ToolFailure(
-                "refused", f"{path} belongs to limnos itself", "leave it alone; a person can change it"
-            )
-        return target
-
-    def _check_regular(self, info: os.stat_result, path: str) -> None:
-        if stat.S_ISDIR(info.st_mode):
-            raise ToolFailure("failed", f"{path} is a folder", "use list_dir, or name a file in it")
-        if not stat.S_ISREG(info.st_mode):
-            raise ToolFailure(
-                "refused", f"{path} is no regular file", "devices, pipes and sockets are not touched"
-            )
-        if info.st_size > MAX_READ:
-            raise _too_large(path, f"{info.st_size} bytes, more than {MAX_READ}")
-
-    def _failure(self, path: str, error: OSError) -> ToolFailure:
-        reasons: dict[type[OSError], tuple[ErrorReason, str]] = {
-            FileNotFoundError: ("not_found", "list the folder, or find_files"),
-            IsADirectoryError: ("failed", "use list_dir, or name a file in it"),
-            NotADirectoryError: ("failed", "a part of the path is a file, not a folder"),
-            PermissionError: ("unauthorized", "the person has to change who may do this"),
-        }
-        reason, hint = reasons.get(type(error), ("failed", "try another path"))
-        return ToolFailure(reason, f"{path}: {error.strerror or error}", hint)
-
-
-def _too_large(path: str, size: str) -> ToolFailure:
-    return ToolFailure("refused", f"{path} has {size}", "use search_text")
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except FileNotFoundError:
-        return None
+            yield
+        except OSError as error:
+            raise self._root.failure(path, error) from None
 
 
 def shown(name: str) -> str:
@@ -216,26 +169,10 @@ def shown(name: str) -> str:
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
-def _write_new(path: Path, data: bytes, existing: os.stat_result | None) -> None:
-    """Make a file that was not there; it gets the rights, and where we may the owner, of `existing`."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags, 0o666 if existing is None else 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        if existing is not None:
-            with suppress(PermissionError):
-                os.fchown(file.fileno(), existing.st_uid, existing.st_gid)
-            os.fchmod(file.fileno(), stat.S_IMODE(existing.st_mode) & 0o777)
-        os.fsync(file.fileno())
-
-
-def _entry(found: "os.DirEntry[str]") -> Entry | None:
-    try:
-        info = found.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(info.st_mode):
-        return Entry(found.name, "folder", 0)
-    if stat.S_ISLNK(info.st_mode):
-        return Entry(found.name, "link", 0)
-    return Entry(found.name, "file" if stat.S_ISREG(info.st_mode) else "special", info.st_size)
+def _require_unchanged(path: str, data: bytes | None, expected: bytes | None) -> None:
+    if data != expected:
+        raise ToolFailure(
+            "failed",
+            f"{path} is no longer as that change left it",
+            "it was not touched; compare it yourself, or edit it by hand",
+        )
