@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import json
 import os
 import shutil
 import signal
@@ -53,7 +52,8 @@ NO_LIMITS = Limits()
 class ChildSpec:
     """What to run. `env` is the whole environment, nothing is inherited; `pass_fds` stay open in the child.
 
-    `argv[0]` is looked up in the PATH of `env` unless it has a slash.
+    `argv[0]` is looked up in the PATH of `env` unless it has a slash. `direct` is for what `Sandbox.enter`
+    gives: a program that sets limits and the death signal by itself.
     """
 
     argv: tuple[str, ...]
@@ -61,6 +61,7 @@ class ChildSpec:
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     limits: Limits = NO_LIMITS
     pass_fds: tuple[int, ...] = ()
+    direct: bool = False
 
 
 class Leader:
@@ -167,12 +168,10 @@ def start_errors(spec: ChildSpec) -> Generator[None]:
 
 def start_leader(spec: ChildSpec, streams: Streams) -> Leader:
     """Start `spec` in a session of its own. Raises `StartError`. Must be called inside the running loop."""
-    program = _resolve(spec)
-    setup = json.dumps({"limits": spec.limits.as_rlimits(), "ctype": "LC_CTYPE" in spec.env})
-    launcher = (sys.executable, "-I", "-S", _LAUNCHER, str(os.getpid()), setup, program)
+    program = resolve(spec)
     with start_errors(spec):
         process = subprocess.Popen(  # the launch itself takes about 2 ms
-            (*launcher, *spec.argv),
+            spec.argv if spec.direct else (*_launcher(spec, program), *spec.argv),
             stdin=streams.stdin,
             stdout=streams.stdout,
             stderr=streams.stderr,
@@ -219,7 +218,14 @@ class Drain:
             os.close(self._descriptor)
 
 
-def _resolve(spec: ChildSpec) -> str:
+def _launcher(spec: ChildSpec, program: str) -> tuple[str, ...]:
+    limits = [f"{name}={value}" for name, value in spec.limits.as_rlimits().items()]
+    setup = ",".join((*limits, *(("ctype",) if "LC_CTYPE" in spec.env else ())))
+    return sys.executable, "-I", "-S", _LAUNCHER, str(os.getpid()), setup, program
+
+
+def resolve(spec: ChildSpec) -> str:
+    """The file that `spec` runs. Raises StartError when it or the working folder is missing."""
     name = spec.argv[0]
     if not Path(spec.cwd).is_dir():
         raise StartError(
