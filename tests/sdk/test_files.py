@@ -12,6 +12,7 @@ import pytest
 from limnos.kernel.tools import ToolFailure
 from limnos.sdk import contents
 from limnos.sdk.files import Files, shown
+from tests.sdk.ways import WAYS, go
 from tests.store.disks import full_disk
 
 
@@ -23,6 +24,11 @@ def refused(reason: str) -> Iterator[None]:
     assert caught.value.error.reason == reason, caught.value.error
     assert caught.value.error.detail
     assert caught.value.error.hint
+
+
+@pytest.fixture(autouse=True, params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    go(request.param, monkeypatch)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ FOLDER = PATH_ONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPENAT2 = 437  # the same number on every architecture
 _RENAMEAT2 = {"x86_64": 316, "aarch64": 276}.get(platform.machine())
 _HOW_BYTES = 24
+_LONGEST = 4096  # bytes of a path that Linux takes
 _HERE = -100  # AT_FDCWD
 _NO_XDEV, _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x01, 0x02, 0x04, 0x08
 _RESOLVE = _NO_MAGICLINKS | _NO_SYMLINKS | _BENEATH
@@ -73,6 +74,8 @@ def _how(flags: int, resolve: int) -> "ctypes.Array[ctypes.c_uint64]":
 def _walk(folder: int, names: Sequence[str], flags: int) -> int:
     if ".." in names:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+    if sum(map(len, names)) + len(names) > _LONGEST:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
     here = folder
     try:
         for name in names[:-1]:

@@ -50,7 +50,7 @@ class Files:
     def protected(self, path: str) -> str | None:
         """Why a write to `path` decides what runs later ("git runs what is in it"); None when it does not."""
         above = Path(self._root.path).parts
-        entry = protected((*above, *self._root.resolve(path)), first=len(above) + 1)
+        entry = protected((*above, *self._root.resolve(path)), first=len(above))
         return entry.reason if entry else None
 
     def pattern(self, pattern: str) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from limnos import lazy
 from limnos.kernel.tools import ToolFailure
 from limnos.sdk.file_failures import missing, require_regular
-from limnos.sdk.root import Root
+from limnos.sdk.root import MAX_DEPTH, Root
 
 MAX_ENTRIES = 10_000
 MAX_NAMES = 200_000
@@ -50,14 +50,16 @@ def entries(root: Root, path: str) -> list[Entry]:
 class Walk:
     """The files below a place, folder by folder, each sorted by name.
 
-    Folders of `SKIPPED`, links and what is refused are not entered. Ends after 10,000 files, after 200,000
-    names, and when `over`; what was left out for the first two reasons is added to `left_out`.
+    Folders of `SKIPPED`, links and what is refused are not entered, nor what lies deeper than 200 folders.
+    Ends after 10,000 files, after 200,000 names, and when `over`. What of a folder was not looked at is
+    added to `left_out`.
     """
 
     def __init__(self, root: Root, left_out: set[str], over: Callable[[], bool]) -> None:
         self._root = root
         self._left_out = left_out
         self._over = over
+        self._top = 0
         self._files = 0
         self._names = 0
 
@@ -71,6 +73,7 @@ class Walk:
             require_regular(info.st_mode, 0, path)
             yield "/".join(names), info.st_size
             return
+        self._top = len(names)
         pending = [names]
         while pending and not self._over() and self._files <= MAX_ENTRIES:
             yield from self._folder(pending.pop(), pending)
@@ -101,9 +104,12 @@ class Walk:
         with os.scandir(folder) as found:
             for one in islice(found, max(room, 0)):
                 (folders if one.is_dir(follow_symlinks=False) else files).append(one.name)
-            if next(found, None) is not None:
-                self._left_out.add(f"the rest of {'/'.join(names) or 'the folder'}")
+            cut_short = next(found, None) is not None
         self._names += len(files) + len(folders)
+        if folders and len(names) - self._top >= MAX_DEPTH:
+            cut_short, folders = True, []
+        if cut_short:
+            self._left_out.add(f"the rest of {'/'.join(names) or 'the folder'}")
         self._left_out |= SKIPPED.intersection(folders)
         entered = [name for name in folders if name not in SKIPPED and not self._refused((*names, name))]
         return sorted(files), sorted(entered)

@@ -5,6 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -18,6 +19,7 @@ from limnos.sdk.refused import Identity, Refused, identity
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _LINK_IN_THE_WAY = (errno.ELOOP, errno.ENOTDIR, errno.EXDEV)
 _UP = "../"
+MAX_DEPTH = 200  # folders in folders that are made or walked; deeper trees break other programs
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 Make: TypeAlias = Callable[[], object]
 
@@ -245,15 +247,24 @@ class Root:
         return self._make_folders(names, path)
 
     def _make_folders(self, names: tuple[str, ...], path: str) -> int:
-        for count in range(1, len(names) + 1):
-            above = self.open_folder(names[: count - 1], path)
-            try:
-                os.mkdir(names[count - 1], dir_fd=above)
-            except FileExistsError:
-                pass
-            finally:
-                os.close(above)
-        return self.open_folder(names, path)
+        if len(names) > MAX_DEPTH:
+            raise ToolFailure("failed", f"{path} is in {len(names)} folders", f"use at most {MAX_DEPTH}")
+        here = self.open_folder((), path)
+        try:
+            for name in names:
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=here)
+                below = os.open(name, FOLDER, dir_fd=here)
+                os.close(here)
+                here = below
+            refused = self._is_refused(here, len(names))
+        except BaseException:
+            os.close(here)
+            raise
+        if refused:
+            os.close(here)
+            raise own_state(path)
+        return here
 
     def _is_refused(self, folder: int, depth: int) -> bool:
         identities = self.refused.identities()
