@@ -1,0 +1,123 @@
+"""The one secret scanner: finds what must not be stored, shown or sent. A heuristic, never a boundary.
+
+Known kinds of keys, labelled values, and the values that are configured as secrets, also where they are
+percent-encoded, in base64 or hexadecimal, compressed, split over lines, or hold invisible characters.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from limnos.sdk import secret_shapes as shapes
+from limnos.sdk.encoded import View, decoded, readings
+
+SHORTEST = 4  # of a configured value: a shorter one would hide half of every text
+MAX_TEXT = 4_000_000  # characters that are scanned at once
+DEPTH = 3  # encodings inside one another
+
+
+class Found(NamedTuple):
+    """A secret in a text: its place as a half-open range of characters, and its kind."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class Scanner:
+    """Finds secrets; `configured` are values that are secrets whatever they look like."""
+
+    def __init__(self, configured: Iterable[str] = ()) -> None:
+        self._configured = tuple(
+            sorted({one for one in configured if len(one) >= SHORTEST}, key=len, reverse=True)
+        )
+
+    def find(self, text: str) -> list[Found]:
+        """All secrets in `text`, in order, none overlapping."""
+        found: list[Found] = []
+        for begin in range(0, max(len(text), 1), MAX_TEXT):
+            piece = text[begin : begin + MAX_TEXT + MAX_TEXT // 100]
+            found += [Found(one.start + begin, one.end + begin, one.kind) for one in self._in(piece, DEPTH)]
+        return _merged(found)
+
+    def hide(self, text: str) -> str:
+        """`text` with a note in the place of each secret."""
+        pieces: list[str] = []
+        last = 0
+        for one in self.find(text):
+            pieces += [text[last : one.start], f"[hidden: {one.kind}]"]
+            last = one.end
+        return "".join([*pieces, text[last:]]) if pieces else text
+
+    def hide_configured(self, text: str) -> str:
+        """`text` without the configured values as they are; cheap, for what is written all the time."""
+        for value in self._configured:
+            if value in text:
+                text = text.replace(value, "[hidden: configured value]")
+        return text
+
+    def _in(self, text: str, depth: int) -> Iterator[Found]:
+        yield from self._plain(text)
+        last: View | None = None
+        for view in readings(text):
+            yield from (_back(view, one) for one in self._plain(view.text))
+            last = view
+        if not depth:
+            return
+        pieces = chain(decoded(text), decoded(last.text, last) if last is not None else ())
+        for piece in pieces:
+            yield from (_back(piece, one) for one in self._in(piece.text, depth - 1))
+
+    def _plain(self, text: str) -> Iterator[Found]:
+        for value in self._configured:
+            yield from (
+                Found(m.start(), m.end(), "configured value") for m in re.finditer(re.escape(value), text)
+            )
+        yield from _known(text)
+        yield from _labelled(text)
+
+
+def _known(text: str) -> Iterator[Found]:
+    for shape in (*shapes.KNOWN, *shapes.PLACED):
+        for match in shape.expression.finditer(text):
+            group = "secret" if "secret" in shape.expression.groupindex else 0
+            value = match[group]
+            if shape.random and (shapes.is_placeholder(value) or not shapes.is_random(value)):
+                continue
+            yield Found(*match.span(group), shape.kind)
+    for match in shapes.USERINFO.finditer(text):
+        if not shapes.is_placeholder(match["secret"]):
+            yield Found(*match.span("secret"), "password")
+
+
+def _labelled(text: str) -> Iterator[Found]:
+    for name in shapes.NAME.finditer(text):
+        before = shapes.BEFORE_NAME.search(text, max(0, name.start() - 40), name.start())
+        label = (before[0] if before else "") + name[0]
+        given = shapes.ASSIGNED.match(text, name.end())
+        if (
+            given
+            and not shapes.names_no_secret(label + given["rest"])
+            and shapes.is_password(label, given["secret"], quoted=bool(given["quote"]))
+        ):
+            yield Found(*given.span("secret"), "password")
+        said = shapes.SAID.match(text, name.end())
+        if said and shapes.is_random(said["secret"]) and not shapes.is_placeholder(said["secret"]):
+            yield Found(*said.span("secret"), "secret")
+
+
+def _back(view: View, one: Found) -> Found:
+    """Where what was found in a decoded text stands in the original."""
+    start, end = view.place(one.start, one.end)
+    return Found(start, end, one.kind)
+
+
+def _merged(found: Sequence[Found]) -> list[Found]:
+    merged: list[Found] = []
+    for one in sorted(found):
+        if merged and one.start < merged[-1].end:
+            merged[-1] = merged[-1]._replace(end=max(one.end, merged[-1].end))
+        else:
+            merged.append(one)
+    return merged
