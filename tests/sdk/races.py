@@ -38,6 +38,7 @@ class Outside:
         for one in (folder, folder / "deep"):
             assert libc.inotify_add_watch(self._watch, os.fsencode(one), _WATCHED) > 0
         self._texts = self._now()
+        self.accesses()  # our own
 
     def accesses(self) -> list[str]:
         """What happened in it since the last question, and how its files differ."""

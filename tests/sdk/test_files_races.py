@@ -23,7 +23,6 @@ def outcomes(
         scene = Scene(folder / str(number), case)
         try:
             files = kind(scene.work)
-            scene.outside.accesses()
             with before_call(number, scene.swap, patch) as counted:
                 said = operate(files, case)
             if counted[0] < number:
