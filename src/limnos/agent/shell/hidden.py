@@ -1,0 +1,96 @@
+"""Command lines that stand inside words of other programs: settings, scripts, strings of a language.
+
+What is found here is no part that a rule could be compared with; it is only looked at for hard denials.
+"""
+
+import re
+from collections.abc import Iterator
+
+from limnos.agent.shell.options import Call, read_options
+from limnos.agent.shell.policies.sed import POLICY as SED
+from limnos.agent.shell.policies.sed import scripts_of
+from limnos.agent.shell.policies.unsafe import REASONS, is_interpreter
+
+_STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`")
+_ESCAPE = re.compile(r":!(.+)|(?:^|\n|\\n)!(.+?)(?:\\n|\n|$)|\\!\s*(.+)|^\.(?:shell|system)\s+(.+)", re.DOTALL)
+_SED_RUN = re.compile(r"(?:^|[;\n}\d$/])\s*e\s+([^\n]+)")
+_GIT_VALUES = frozenset({"-c", "--config-env", "-x", "--exec", "-O", "--extcmd", "--upload-pack", "--receive-pack"})
+_CALLBACKS = frozenset({"mapfile", "readarray", "complete", "compgen"})
+_SETTERS = frozenset({"alias", "export", "declare", "typeset", "readonly", "local"})
+_RUNNING_LONG = re.compile(r"--?[a-z-]*(exec|cmd|command|action|filter|program|shell|script|pre|hook|rsh|pager|eval|path)")
+_RUNNING_SHORTS = {
+    "tar": ("-I", "-F"), "zip": ("-TT",), "rsync": ("-e",), "scp": ("-S",), "man": ("-P", "-H"), "split": ("--filter",),
+    "at": (), "tcpdump": ("-z",), "less": (), "entr": (), "npm": ("-c",), "nix-shell": ("--run",), "tmux": (), "screen": ("-X",),
+}  # fmt: skip
+_PLAIN_TEXT = frozenset({"echo", "printf", "grep", "egrep", "fgrep", "rg", "ag", "cat", "test", "["})
+
+
+def hidden_lines(call: Call) -> Iterator[str]:
+    """The lines that `call` may hand to a shell."""
+    if call.name in _PLAIN_TEXT:
+        return
+    if call.name == "git":
+        yield from _git(call)
+    elif call.name == "trap":
+        yield from call.args[:1]
+    elif call.name in _SETTERS:
+        yield from (word.partition("=")[2] for word in call.args if "=" in word)
+    elif call.name in _CALLBACKS:
+        yield from _values(call, ("-C", "-F", "-W"))
+    elif call.name in ("sed", "gsed"):
+        for script in scripts_of(read_options(SED, call.args)):
+            yield from (match.group(1) for match in _SED_RUN.finditer(script))
+    elif is_interpreter(call.name):
+        for word in call.args:
+            yield from _strings(word)
+    elif call.name in REASONS:
+        for word in call.args:
+            yield from _escapes(word)
+    else:
+        yield from _flag_values(call)
+
+
+def _git(call: Call) -> Iterator[str]:
+    for place, word in enumerate(call.args):
+        if word in _GIT_VALUES and place + 1 < len(call.args):
+            value = call.args[place + 1]
+            yield (value.partition("=")[2] if word == "-c" else value).removeprefix("!")
+        elif word.startswith("--") and "=" in word:
+            yield word.partition("=")[2]
+        elif word in ("foreach", "run"):
+            yield " ".join(one for one in call.args[place + 1 :] if not one.startswith("--"))
+        elif word.startswith("ext::"):
+            yield word.removeprefix("ext::")
+    if "config" in call.args[:3]:
+        yield call.args[-1].removeprefix("!")
+
+
+def _values(call: Call, flags: tuple[str, ...]) -> Iterator[str]:
+    for place, word in enumerate(call.args[:-1]):
+        if word in flags:
+            yield call.args[place + 1]
+
+
+def _flag_values(call: Call) -> Iterator[str]:
+    """`--checkpoint-action=exec=…`, `--filter 'rm …'`, `-e …`, `SHELL=…`: values that are lines."""
+    shorts = _RUNNING_SHORTS.get(call.name, ())
+    for place, word in enumerate(call.args):
+        name, equals, value = word.partition("=")
+        if equals and (_RUNNING_LONG.match(name) or (call.name in ("make", "gmake") and name[:1] != "-")):
+            yield value.removeprefix("exec=")
+        elif (word in shorts or _RUNNING_LONG.match(word)) and place + 1 < len(call.args):
+            yield call.args[place + 1]
+
+
+def _strings(text: str) -> Iterator[str]:
+    """String literals of a program, outermost and one level inside."""
+    for match in _STRING.finditer(text[:20_000]):
+        found = next(group for group in match.groups() if group is not None)
+        if " " in found or "/" in found:
+            yield found.replace('\\"', '"').replace("\\'", "'")
+
+
+def _escapes(text: str) -> Iterator[str]:
+    for match in _ESCAPE.finditer(text[:20_000]):
+        yield next(group for group in match.groups() if group is not None)
+    yield from _strings(text)

@@ -1,0 +1,83 @@
+"""Reading a command for the gate: its parts, what no rule covers in it, what is never done, and how it runs."""
+
+from typing import NamedTuple
+
+from limnos.agent.shell.collecting import Collector
+from limnos.agent.shell.grammar import read
+from limnos.agent.shell.place import Place
+from limnos.agent.shell.rebuild import Argv, Text, Plan, plan_of
+from limnos.agent.shell.second import Second
+from limnos.kernel.findings import Findings
+
+MAX_LENGTH = 100_000
+MAX_PARTS = 32
+_OTHER_READING = "the text can be read in two ways"
+_second: list[Second] = []
+
+
+class Inspection(NamedTuple):
+    """What a command is. `network` are its programs that need the network."""
+
+    findings: Findings
+    plan: Plan
+    network: tuple[str, ...] = ()
+
+
+def inspect(command: str, place: Place) -> Inspection:
+    """Read `command` as bash would, in `place`. Never raises; what cannot be read is a reason to ask."""
+    if fault := _unreadable(command):
+        return Inspection(Findings((), (fault,)), Text(command))
+    script = read(command)
+    plan = plan_of(command, script, place)
+    collector = Collector(place)
+    collector.visit(script)
+    _compare(command, plan, collector)
+    if len(collector.parts) > MAX_PARTS:
+        collector.reason(f"{len(collector.parts)} parts are more than can be looked at")
+    if isinstance(plan, Text):
+        collector.reason("the text runs as it is written, not as it was read", only_alone=True)
+    findings = Findings(tuple(collector.parts), tuple(collector.reasons), denied=collector.denied)
+    return Inspection(findings, plan, tuple(collector.network))
+
+
+def _unreadable(command: str) -> str:
+    if len(command) > MAX_LENGTH:
+        return f"{len(command)} characters are too long to be read"
+    if "\0" in command:
+        return "the command holds a NUL character"
+    if any("\ud800" <= char <= "\udfff" for char in command) if not command.isascii() else False:
+        return "the command holds half a character"
+    return ""
+
+
+def _compare(command: str, plan: Plan, collector: Collector) -> None:
+    """Let the second reading confirm a rebuilt plan, and add what only it finds in a text that runs as written."""
+    if not _second:
+        _second.append(Second())
+    commands, whole = _second[0].commands(command, collector.place)
+    ours = [part.words for part in collector.parts]
+    if isinstance(plan, Text):
+        seen = set(ours)
+        for words in commands:
+            if words not in seen:
+                collector.visit_words(words)
+    elif not whole or commands != list(plan.commands if not isinstance(plan, Argv) else (plan.words,)):
+        collector.reason(_OTHER_READING)
+
+
+def suggestion(inspection: Inspection) -> str | None:
+    """The rule that *always* would store: exactly these words; None when no rule could cover them."""
+    parts = inspection.findings.parts
+    if len(parts) != 1 or not isinstance(inspection.plan, Argv) or inspection.findings.reasons:
+        return None
+    words = parts[0].words
+    if inspection.findings.denied or any("*" in word for word in words) or any(char in words[0] for char in " \t\n"):
+        return None
+    return " ".join(words)
+
+
+def network_programs(inspection: Inspection) -> tuple[str, ...]:
+    """The programs among the parts that need the network, each once, with the subcommand where it decides."""
+    return inspection.network
+
+

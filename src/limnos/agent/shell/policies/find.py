@@ -1,0 +1,90 @@
+"""find: tests and printing are its purpose; it can run, delete and write as well."""
+
+from typing import NamedTuple
+
+from limnos.agent.shell.options import Call
+
+_LONE = frozenset(
+    "-H -L -P -O0 -O1 -O2 -O3 -print -print0 -ls -prune -quit -depth -d -xdev -mount -daystart -follow -noleaf -nouser "
+    "-nogroup -empty -true -false -executable -readable -writable -warn -nowarn -ignore_readdir_race "
+    "-noignore_readdir_race -not -a -and -o -or ! ( ) , -help --help -version --version -E -X -x -s".split()
+)
+_VALUED = frozenset(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -mtime -atime "
+    "-ctime -mmin -amin -cmin -newer -anewer -cnewer -perm -user -group -uid -gid -links -inum -samefile -maxdepth "
+    "-mindepth -fstype -used -context -regextype -printf -D".split()
+)
+_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
+NARROWING = frozenset(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -empty -inum -samefile -user -group "
+    "-newer".split()
+)
+
+
+class Search(NamedTuple):
+    """What a find does: from which `roots`, `commands` it runs (words of each), whether it `deletes`.
+
+    `narrow`: a test on names or the like holds for what is found. `fault` is what goes beyond searching.
+    """
+
+    roots: tuple[str, ...]
+    commands: tuple[tuple[int, int], ...] = ()
+    deletes: bool = False
+    narrow: bool = False
+    fault: str = ""
+
+
+def read_search(args: tuple[str, ...]) -> Search:
+    """Read the words of find. `commands` are (from, to) places of words in `args`."""
+    place = 0
+    roots: list[str] = []
+    while place < len(args) and not _starts_expression(args[place]):
+        if args[place] not in _LONE:
+            roots.append(args[place])
+        place += 1
+    commands: list[tuple[int, int]] = []
+    faults: list[str] = []
+    deletes = narrow = False
+    while place < len(args):
+        word = args[place]
+        if word in _RUNS:
+            end = _command_end(args, place + 1)
+            commands.append((place + 1, end))
+            place = end
+        elif word in _VALUED:
+            place += 1
+            narrow = narrow or (word in NARROWING and bool(args[place : place + 1]) and args[place].strip("*/.") != "")
+        elif word == "-delete":
+            deletes = True
+            faults.append("deletes what it finds")
+        elif word in _WRITES:
+            faults.append(f"writes a file ({word})")
+            place += 1
+        elif word not in _LONE and not word.startswith("-newer"):
+            faults.append(f"has {word}, which is not known")
+        elif word.startswith("-newer"):
+            place += 1
+        narrow = narrow or word == "-empty"
+        place += 1
+    return Search(tuple(roots or ["."]), tuple(commands), deletes, narrow, faults[0] if faults else "")
+
+
+def _starts_expression(word: str) -> bool:
+    return word in ("!", "(", ")", ",") or (word.startswith("-") and word not in _LONE) or word in (
+        "-print", "-print0", "-ls", "-prune", "-quit", "-depth", "-xdev", "-mount", "-empty", "-not", "-true", "-false",
+    )  # fmt: skip
+
+
+def _command_end(args: tuple[str, ...], start: int) -> int:
+    for place in range(start, len(args)):
+        if args[place] == ";" or (args[place] == "+" and args[place - 1] == "{}"):
+            return place
+    return len(args)
+
+
+def find_fault(call: Call) -> str:
+    """Why this find does more than search; commands that it runs are judged as parts of their own."""
+    if call.unseen:
+        return "gets words that nobody saw"
+    return read_search(call.args).fault
