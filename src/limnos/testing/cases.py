@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from limnos.testing.case_kinds import (
+    approvals,
     archives,
     arguments,
     edits,
@@ -23,6 +24,7 @@ from limnos.testing.case_kinds import (
 Check: TypeAlias = Callable[[dict[str, Any]], str | None]
 
 KINDS: dict[str, Check] = {
+    "approvals": approvals.check,
     "archives": archives.check,
     "arguments": arguments.check,
     "edits": edits.check,
