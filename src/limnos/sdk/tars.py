@@ -13,6 +13,7 @@ from limnos.sdk.archive_entries import ArchiveEntry, Limits, refused
 
 _BLOCK = 512
 _MOST_AT_ONCE = 4 << 20  # what the reader takes in one piece, such as an extended header
+_MOST_PADDING = 1 << 20  # zeros up to a full record, however large tar was told to make it
 _PADDING = 4  # blocks of headers that an entry may have, and more
 _GZIP = b"\x1f\x8b"
 _DAMAGE = (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError, ValueError, OverflowError)
@@ -78,8 +79,9 @@ def _entries(archive: tarfile.TarFile, file: _Bounded, name: str) -> Iterator[Ar
         )
     if file.last != bytes(_BLOCK):
         raise refused(name, "it is damaged: its end is missing")
-    while file.read(_MOST_AT_ONCE):
-        pass  # what is behind the end is only looked at to see that nothing of the packing is missing
+    padding = file.read(_MOST_PADDING + 1)  # also shows whether the end of the packing is missing
+    if len(padding) > _MOST_PADDING or padding.strip(b"\0"):
+        raise refused(name, "something is behind its end")
 
 
 def _member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
