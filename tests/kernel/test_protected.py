@@ -3,6 +3,7 @@
 import pytest
 
 from limnos.kernel.protected import TABLE, protected
+from limnos.process.protected import IN_WORKSPACE
 
 
 @pytest.mark.parametrize(
@@ -68,3 +69,8 @@ def test_every_entry_is_found_by_its_own_name_and_below_it_when_it_is_a_folder()
         found = protected(("deep", *below))
         assert found is not None
         assert found.parts == entry.parts
+
+
+@pytest.mark.parametrize("path", [name.path for name in IN_WORKSPACE])
+def test_what_the_sandbox_keeps_from_programs_is_protected_here_too(path: str) -> None:
+    assert protected(path.split("/")) or protected([*path.split("/"), "x"])

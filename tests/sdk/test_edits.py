@@ -92,6 +92,28 @@ def test_new_lines_take_the_line_end_of_the_place(lines: list[str], end: str) ->
     assert edited.line == len(lines) + 1
 
 
+@given(
+    st.sampled_from(["latin-1", "gbk", "cp1251", "shift_jis", "utf-16-le", "utf-8"]),
+    st.lists(st.text(st.sampled_from("ab \t~!\r\n"), max_size=10), min_size=2, max_size=2),
+    st.sampled_from(["", "\ufeff"]),
+    WORDS,
+)
+def test_in_every_encoding_and_after_every_mark_all_other_bytes_stay(
+    encoding: str, around: list[str], mark: str, new: str
+) -> None:
+    new = new.replace("\u5b57", "z")
+    assume(not mark or encoding.startswith("utf"))
+    before, behind = around
+    head, tail = (mark + before).encode(encoding), behind.encode(encoding)
+
+    outcome = attempt(head + "OLD".encode(encoding) + tail, "OLD", new, encoding=encoding)
+
+    assert isinstance(outcome, bytes), outcome
+    assert outcome.startswith(head)
+    assert outcome.endswith(tail)
+    assert outcome[len(head) : len(outcome) - len(tail)].decode(encoding).replace("\r\n", "\n") == new
+
+
 @pytest.mark.parametrize(
     ("data", "encoding", "outcome"),
     [

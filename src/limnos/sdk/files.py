@@ -56,7 +56,7 @@ class Files:
     def pattern(self, pattern: str) -> str:
         """A pattern of names as those of `walk` are written: without `./` and without the root before it."""
         if os.path.isabs(pattern):
-            root, resolved = f"{self._root.path}/", os.path.realpath(pattern)
+            root, resolved = f"{self._root.path.rstrip('/')}/", os.path.realpath(pattern)
             return resolved.removeprefix(root) if resolved.startswith(root) else pattern
         return re.sub(r"^(?:\./+)+", "", pattern)
 

@@ -83,12 +83,13 @@ class Root:
         self.refused = Refused(self.path, refused)
         self._straight = has_openat2() and not self.refused.everything and not self.refused.may_be_below
         self._held: tuple[int, Identity] | None = None
-        if os.path.isdir(self.path):
+        with suppress(ToolFailure):  # said at the first use, if it is not there by then
             self._hold_root()
 
     def __del__(self) -> None:
-        if getattr(self, "_held", None) is not None and self._held is not None:
-            os.close(self._held[0])
+        held: tuple[int, Identity] | None = getattr(self, "_held", None)
+        if held is not None:
+            os.close(held[0])
 
     def descriptor(self) -> int:
         """The open folder. Raises ToolFailure when it is not there, or is another one than at the start."""
