@@ -74,6 +74,7 @@ class Collector:
         self.network: dict[str, None] = {}
         self._known = start(place)
         self._foreign = 0
+        self._foreign_names: set[str] = set()
         self._calls: dict[str, tuple[set[str], bool]] = {}
 
     def reason(self, sentence: str, only_alone: bool = False) -> None:
@@ -103,10 +104,15 @@ class Collector:
             self.reason(sentence)
 
     def _items(self, items: tuple[Item, ...], scope: Scope) -> None:
+        folders = self._known.folders
+        seen = list(folders)
         for item in items:
             if item.background:
                 self._ask("& runs a command beside the others", scope)
+            if item.after != "&&" and len(seen) > 1:
+                folders[:] = seen
             self._pipeline(item.pipeline, scope)
+            _join(seen, folders)
 
     def _pipeline(self, pipeline: Pipeline, scope: Scope) -> None:
         if "!" in pipeline.prefix:
@@ -124,7 +130,10 @@ class Collector:
                 foreign = scope.input.foreign or self._foreign > before
                 words = self._printed(pipeline.stages[number - 1])
                 current = scope._replace(input=Input(True, foreign, words))
+            folders = list(self._known.folders)
             self._node(stage, current)
+            if len(pipeline.stages) > 1:
+                _join(self._known.folders, folders)
 
     def _timed(self, pipeline: Pipeline, scope: Scope) -> None:
         first = pipeline.stages[0]
@@ -160,6 +169,8 @@ class Collector:
         self._items(node.body, scope)
         if node.kind == "(":
             self._known.folders[:] = folders
+        elif node.kind != "{":
+            _join(self._known.folders, folders)
         self._redirects(node.redirects, scope, self._foreign > before)
 
     def _text(self, token: Token, scope: Scope) -> str:
@@ -188,7 +199,9 @@ class Collector:
     def _substitutions(self, pieces: tuple[Piece, ...], scope: Scope, outward: bool = False, foreign: bool = False) -> bool:
         """Look at commands inside a word; whether one of them brings text from another machine."""
         before = self._foreign
+        named = False
         for piece in pieces:
+            named = named or piece.name in self._foreign_names
             if piece.kind == "process" and piece.text.startswith(">") and not outward:
                 continue
             if piece.tokens:
@@ -197,11 +210,12 @@ class Collector:
                 self.visit(read_tokens(piece.tokens), inner)
                 self._known.folders[:] = folders
             if piece.inner:
-                self._substitutions(piece.inner, scope)
-        return self._foreign > before
+                named = self._substitutions(piece.inner, scope) or named
+        return named or self._foreign > before
 
     def _assignment(self, assignment: Assignment, scope: Scope, alone: bool) -> None:
-        self._substitutions(assignment.value, scope)
+        if self._substitutions(assignment.value, scope):
+            self._foreign_names.add(assignment.name)
         what = "is set, which can change what later commands do" if alone else "is set for a program, which can change what it does"
         self._ask(f"{assignment.name}=… {what}", scope)
         fields = guesses(assignment.value, self._known)
@@ -326,6 +340,8 @@ class Collector:
             reason = part_reason(call)
         else:
             reason = f"{name} {unwrapped.fault}" if unwrapped.fault else ""
+        if name in ("read", "mapfile", "readarray"):
+            self._sets(call, scope)
         if name in ("cd", "pushd"):
             reason = self._folder(call) or reason
         if not scope.silent:
@@ -351,15 +367,20 @@ class Collector:
                 also[words] = None
         return Part(shown, tuple(also), self.place.program(word), reason)
 
+    def _sets(self, call: Call, scope: Scope) -> None:
+        """Names that hold what was read from now on."""
+        for name in ("REPLY", "MAPFILE", *(word for word in call.args if word.isidentifier())):
+            self._known.values[name] = [UNKNOWN]
+            if scope.input.foreign:
+                self._foreign_names.add(name)
+
     def _folder(self, call: Call) -> str:
         operands = [word for word in call.args if not word.startswith("-")]
         target = operands[0] if operands else self.place.home
         fault = leaves_folder(call) if call.name == "cd" else ""
         paths = meanings(target, self.place, self._known.folders)
         found = list(paths.absolute) if paths.known and "-" not in call.args else [UNKNOWN]
-        for folder in found:
-            if folder not in self._known.folders and len(self._known.folders) < MAX_FOLDERS:
-                self._known.folders.append(folder)
+        self._known.folders[:] = found[:MAX_FOLDERS]
         return f"{call.name} {fault}" if fault else ""
 
     def _input(self, call: Call, arguments: list[Argument], scope: Scope) -> None:
@@ -420,6 +441,13 @@ class Collector:
             args = tuple(one.guess for one in arguments[place + 1 :])
             if args or name in ("reboot", "poweroff", "halt"):
                 self.deny(hard.call_denial(self._call(name, args, scope)))
+
+
+def _join(folders: list[str], more: list[str]) -> None:
+    """Add folders that a command may be in as well."""
+    for folder in more:
+        if folder not in folders and len(folders) < MAX_FOLDERS:
+            folders.append(folder)
 
 
 def _reads_program(call: Call) -> bool:

@@ -21,9 +21,16 @@ _DISK = re.compile(
 )
 _FORMATTERS = re.compile(
     r"(mkfs(\..+)?|mke2fs|mkswap|mkdosfs|mkntfs|newfs.*|wipefs|blkdiscard|sfdisk|cfdisk|fdisk|gdisk|sgdisk|parted|partprobe"
-    r"|cryptsetup|pvcreate|vgremove|lvremove|pvremove|mdadm|badblocks|zpool|hdparm|nvme|diskutil|shred|mkudffs|bcache-super-show|make-bcache|tune2fs|dd_rescue|ddrescue|nwipe|scrub|wipe)"
+    r"|cryptsetup|pvcreate|vgremove|lvremove|pvremove|mdadm|badblocks|zpool|hdparm|nvme|diskutil|shred|mkudffs|make-bcache|tune2fs|dd_rescue|ddrescue|nwipe|scrub|wipe)"
 )
-_LOOKS = frozenset({"-l", "--list", "-n", "--no-act", "-p", "--print", "print", "list", "info", "-V", "--version", "--help", "-h", "-I", "-i"})
+_LOOKS = frozenset({"-l", "--list", "print", "list", "info", "status", "-V", "--version", "--help", "-h", "--print"})
+_LOOKS_OF: dict[str, frozenset[str]] = {
+    "sfdisk": frozenset({"-d", "--dump", "-J", "--json", "-n"}),
+    "sgdisk": frozenset({"-p", "-i"}),
+    "hdparm": frozenset({"-I", "-i", "-t", "-T", "-g"}),
+    "cryptsetup": frozenset({"luksDump", "isLuks"}),
+    "mdadm": frozenset({"-D", "--detail", "-E", "--examine"}),
+}
 _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff", "telinit", "pm-suspend", "pm-hibernate", "pm-powersave"})
 _POWER_ACTIONS = frozenset(
     "poweroff reboot halt suspend hibernate hybrid-sleep suspend-then-hibernate kexec soft-reboot rescue emergency "
@@ -199,7 +206,7 @@ def _is_removal(words: tuple[str, ...]) -> bool:
 
 def _disk(call: Call) -> ToolError | None:
     written: list[str] = []
-    if _FORMATTERS.fullmatch(call.name) and not set(call.args) & _LOOKS:
+    if _FORMATTERS.fullmatch(call.name) and not set(call.args) & (_LOOKS | _LOOKS_OF.get(call.name, _LOOKS)):
         written = [path for word in call.args for path in _paths_in(word)]
         if call.name in ("wipefs",) and not any(word.startswith("-") for word in call.args):
             written = []

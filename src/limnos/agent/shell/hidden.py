@@ -15,6 +15,7 @@ _STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`")
 _ESCAPE = re.compile(r":!(.+)|(?:^|\n|\\n)!(.+?)(?:\\n|\n|$)|\\!\s*(.+)|^\.(?:shell|system)\s+(.+)", re.DOTALL)
 _SED_RUN = re.compile(r"(?:^|[;\n}\d$/])\s*e\s+([^\n]+)")
 _GIT_VALUES = frozenset({"-c", "--config-env", "-x", "--exec", "-O", "--extcmd", "--upload-pack", "--receive-pack"})
+_GIT_RUNNING = ("--upload-pack=", "--receive-pack=", "--extcmd=", "--open-files-in-pager=")
 _CALLBACKS = frozenset({"mapfile", "readarray", "complete", "compgen"})
 _SETTERS = frozenset({"alias", "export", "declare", "typeset", "readonly", "local"})
 _RUNNING_LONG = re.compile(r"--?[a-z-]*(exec|cmd|command|action|filter|program|shell|script|pre|hook|rsh|pager|eval|path)")
@@ -55,7 +56,7 @@ def _git(call: Call) -> Iterator[str]:
         if word in _GIT_VALUES and place + 1 < len(call.args):
             value = call.args[place + 1]
             yield (value.partition("=")[2] if word == "-c" else value).removeprefix("!")
-        elif word.startswith("--") and "=" in word:
+        elif "=" in word and (_RUNNING_LONG.match(word) or word.startswith(_GIT_RUNNING)):
             yield word.partition("=")[2]
         elif word in ("foreach", "run"):
             yield " ".join(one for one in call.args[place + 1 :] if not one.startswith("--"))

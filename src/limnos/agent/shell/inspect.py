@@ -6,7 +6,7 @@ from limnos.agent.shell.collecting import Collector
 from limnos.agent.shell.grammar import read
 from limnos.agent.shell.place import Place
 from limnos.agent.shell.rebuild import Argv, Text, Plan, plan_of
-from limnos.agent.shell.second import Second
+from limnos.agent.shell.second import Second, without_time
 from limnos.kernel.findings import Findings
 
 MAX_LENGTH = 100_000
@@ -52,16 +52,19 @@ def _unreadable(command: str) -> str:
 
 def _compare(command: str, plan: Plan, collector: Collector) -> None:
     """Let the second reading confirm a rebuilt plan, and add what only it finds in a text that runs as written."""
+    if isinstance(plan, Text) and plan.plain:
+        return
     if not _second:
         _second.append(Second())
     commands, whole = _second[0].commands(command, collector.place)
-    ours = [part.words for part in collector.parts]
     if isinstance(plan, Text):
-        seen = set(ours)
+        seen = {part.words for part in collector.parts}
         for words in commands:
             if words not in seen:
                 collector.visit_words(words)
-    elif not whole or commands != list(plan.commands if not isinstance(plan, Argv) else (plan.words,)):
+        return
+    ours = [plan.words] if isinstance(plan, Argv) else plan.commands
+    if not whole or commands != [tuple(words) for words in map(without_time, ours) if words]:
         collector.reason(_OTHER_READING)
 
 

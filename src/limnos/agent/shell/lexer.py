@@ -10,8 +10,10 @@ MAX_DEPTH = 16
 BLANKS = " \t"
 _BEFORE_COMMAND = frozenset({"if", "then", "elif", "else", "while", "until", "do", "for", "!", "time", "{"})
 META = frozenset(" \t\n;&|()<>")
+_STARTS_OPERATOR = frozenset(";&|()<>")
 _OPERATORS = re.compile(r";;&|;;|;&|;|&&|&>>|&>|&|\|\||\|&|\||\(|\)|<<<|<<-|<<|<&|<>|<|>>|>&|>\||>")
 _PLAIN = re.compile(r"[^ \t\n;&|()<>\\'\"$`]+")
+_LONE = re.compile(r"[A-Za-z0-9_./=:,@%+-]+(?=[ \t\n;&|]|\Z)")  # a whole word, the usual case
 _IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!_-]")
 _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"', "?": "?"}
@@ -79,12 +81,16 @@ class Lexer:
                 self._place += 1
                 self._read_bodies(found, pending)
                 continue
-            token = self._operator(found) or self._word()
-            if token.text in ("(", ")") and token.kind == "operator":
+            starts_operator = self._text[self._place] in _STARTS_OPERATOR
+            token = (self._operator(found) if starts_operator else None) or self._word()
+            if token.kind == "word":
+                found.append(token)
+                continue
+            if token.text in ("(", ")"):
                 open_parentheses += 1 if token.text == "(" else -1
                 if inside and open_parentheses < 0:
                     return tuple(found)
-            if token.text in ("<<", "<<-") and token.kind == "operator":
+            if token.text in ("<<", "<<-"):
                 pending.append(_Pending(len(found), token.text == "<<-"))
             found.append(token)
         if inside:
@@ -140,6 +146,9 @@ class Lexer:
 
     def _word(self) -> Token:
         start = self._place
+        if lone := _LONE.match(self._text, start):
+            self._place = lone.end()
+            return Token("word", lone.group(), (Piece("plain", lone.group()),), start)
         pieces: list[Piece] = []
         while self._place < len(self._text):
             char = self._text[self._place]

@@ -7,6 +7,7 @@ from limnos.agent.shell.place import Place
 from limnos.agent.shell.policies.builtins import NAMES as BUILTINS
 from limnos.agent.shell.words import text_of
 
+MAX_COMMANDS = 32
 _FREE_FILES = frozenset({"/dev/null"})
 _TO_FILE = {">": ">", ">>": ">>", ">|": ">|", "&>": "&>", "&>>": "&>>", "<": "<", "<>": "<>"}
 
@@ -25,9 +26,13 @@ class Script(NamedTuple):
 
 
 class Text(NamedTuple):
-    """The text itself, for `bash --norc --noprofile -c`: only after a yes to this text."""
+    """The text itself, for `bash --norc --noprofile -c`: only after a yes to this text.
+
+    `plain`: nothing in it is replaced; it only has more commands than are rebuilt.
+    """
 
     command: str
+    plain: bool = False
 
 
 Plan: TypeAlias = Argv | Script | Text
@@ -46,6 +51,8 @@ def plan_of(command: str, script: Tree, place: Place) -> Plan:
         text = "".join(_item(item, place, commands) for item in script.items)
     except _NotPlainError:
         return Text(command)
+    if len(commands) > MAX_COMMANDS:
+        return Text(command, plain=True)
     only = script.items[0].pipeline
     if len(commands) == 1 and not only.prefix and not _redirects(only) and commands[0][0] not in BUILTINS:
         return Argv(commands[0])

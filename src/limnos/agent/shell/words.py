@@ -14,14 +14,14 @@ MAX_LENGTH = 20_000  # of a guess: values that hold each other must not grow wit
 _RANGE = re.compile(r"(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])(\.\.-?\d{1,6})?")
 _FROM_OUTSIDE = frozenset(
     {
-        "PATH", "LANG", "LC_ALL", "TERM", "SHELL", "OLDPWD", "IFS", "RANDOM", "SECONDS", "UID", "EUID", "PPID",
+        "PATH", "LANG", "LC_ALL", "TERM", "SHELL", "OLDPWD", "RANDOM", "SECONDS", "UID", "EUID", "PPID",
         "BASHPID", "HOSTNAME", "OSTYPE", "BASH", "BASH_VERSION", "LINENO", "REPLY", "FUNCNAME", "PIPESTATUS",
         "TMPDIR", "MAPFILE", "BASH_SOURCE", "SHLVL", "COLUMNS", "LINES", "EPOCHSECONDS", "OPTARG", "OPTIND",
     }
 )  # fmt: skip
 _SUSPICIOUS_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp", "Cs", "Co", "Cn"})
 _HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+    "[\x01-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
 
 
@@ -48,6 +48,7 @@ def start(place: Place) -> Known:
         "LIMNOS_HOME": [place.state],
         "USER": [place.user],
         "LOGNAME": [place.user],
+        "IFS": [" "],
     }
     return Known(place, [place.cwd], values)
 
@@ -208,6 +209,7 @@ def _range(text: str) -> list[list[Piece]]:
 
 
 _SPLIT = "\ue001"
+_WHITE = re.compile(r"[ \t\n]+")
 
 
 def _fields(pieces: Sequence[Piece], known: Known) -> list[str]:
@@ -232,7 +234,7 @@ def _options(piece: Piece, known: Known) -> list[str]:
         values = value_of(piece, known)
     else:
         values = [UNKNOWN]
-    return values if piece.quoted else [_SPLIT.join(value.split()) for value in values]
+    return values if piece.quoted else [_SPLIT.join(_WHITE.split(value)) for value in values]
 
 
 def value_of(piece: Piece, known: Known) -> list[str]:

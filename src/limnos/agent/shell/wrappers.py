@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from limnos.agent.shell.options import ELSEWHERE, SETTINGS, WRITES, Call, Options, Policy, read_options
+from limnos.agent.shell.policies.builtins import ALWAYS
 from limnos.agent.shell.policies.find import read_search
 from limnos.agent.shell.policies.unsafe import REASONS, is_shell
 
@@ -142,7 +143,7 @@ def unwrap(call: Call) -> Unwrapped | None:
 def _ordinary(call: Call, wrapper: _Wrapper) -> Unwrapped:
     options = read_options(wrapper.policy, call.args)
     fault = options.faults[0] if options.faults else ""
-    fault = REASONS.get(call.name, "") or ("replaces the shell" if call.name == "exec" else fault)
+    fault = REASONS.get(call.name, "") or ALWAYS.get(call.name, "") or fault
     inner = [Inner(line=line) for line in options.values.get(wrapper.line, [])]
     if call.name == "command" and options.values.keys() & {"-v", "-V"}:
         return Unwrapped(())
@@ -227,14 +228,13 @@ def _flock(call: Call) -> Unwrapped:
 
 
 def _parallel(call: Call) -> Unwrapped:
-    words: list[str] = []
-    for word in call.args:
-        if word.startswith(":::"):
-            break
-        words.append(word)
-    place = next((place for place, word in enumerate(words) if not word.startswith("-")), len(words))
-    line = " ".join(words[place:])
-    return Unwrapped((Inner(place, len(words), unseen="words"), Inner(line=line)), "runs its words as lines of a shell")
+    mark = next((place for place, word in enumerate(call.args) if word.startswith(":::")), len(call.args))
+    place = next((place for place, word in enumerate(call.args[:mark]) if not word.startswith("-")), mark)
+    template = " ".join(call.args[place:mark])
+    values = call.args[mark + 1 : mark + 9] or ("",)
+    lines = [Inner(line=template.replace("{}", one) if "{}" in template else f"{template} {one}") for one in values]
+    words = (Inner(place, mark, unseen="words"),) if place < mark else ()
+    return Unwrapped((*words, *lines), "runs its words as lines of a shell")
 
 
 def _shell(call: Call) -> Unwrapped:

@@ -101,7 +101,7 @@ POLICIES: dict[str, Policy] = {
     "fallocate": Policy("l:o:nvxzpc", "length: offset: keep-size verbose posix zero-range punch-hole " + _HELP, operands=writes_all),
     "split": Policy("a:b:C:de:l:n:t:ux", "suffix-length: additional-suffix: bytes: line-bytes: numeric-suffixes? hex-suffixes? elide-empty-files lines: number: separator: unbuffered verbose " + _HELP, (("filter:", RUNS),), lambda call, options: unseen(call) or writing_fault(call, options.operands[1:])),
     "csplit": Policy("b:f:kn:sqz", _HELP, operands=lambda call, options: writing_fault(call, options.values.get("-f", []))),
-    "chmod": Policy("cfvR", "changes silent quiet verbose recursive preserve-root reference: " + _HELP, (("no-preserve-root", CHANGES),), _mode),
+    "chmod": Policy("cfvR", "changes silent quiet verbose recursive preserve-root " + _HELP, (("reference: no-preserve-root", CHANGES),), _mode),
     "chown": _CHANGE_OWNER, "chgrp": _CHANGE_OWNER, "setfacl": Policy("", _HELP), "chattr": Policy("", _HELP),
     "dd": Policy("", _HELP, operands=_dd),
     "rsync": Policy("avzrhnpogtDqcuHAXxSWPik", "archive verbose compress recursive human-readable dry-run progress stats quiet checksum update perms owner group times links exclude: include: exclude-from: size-only info: itemize-changes partial inplace whole-file no-perms no-owner no-group chmod: max-size: min-size: " + _HELP, (

@@ -1,6 +1,6 @@
 """Containers, clusters and services: looking is harmless, everything else is asked about."""
 
-from limnos.agent.shell.options import CHANGES, ELSEWHERE, SENDS, SETTINGS, WRITES, Call, Family, Options, Policy
+from limnos.agent.shell.options import CHANGES, ELSEWHERE, SENDS, SETTINGS, WRITES, Call, Family, Options, Policy, judge
 from limnos.agent.shell.policies.targets import at_most, first_is, no_operands
 
 _HELP = "help version"
@@ -8,8 +8,21 @@ _LIST = Policy("aqlsn:f:", "all quiet no-trunc latest last: size filter: format:
 _LOGS = Policy("ftn:", "follow timestamps tail: since: until: details no-color no-log-prefix help index:")
 _ABROAD = (("H: host: c: context: config: tls tlscacert: tlscert: tlskey: tlsverify connection: url: identity: root: runroot: D debug", ELSEWHERE),)
 _CONTAINER_RUN = "runs a program in a container"
-_COMPOSE = Policy("qaf:", "quiet services volumes images profiles hash: format: no-trunc all timestamps follow tail:", (("p: project-name: project-directory: env-file: profile:", ELSEWHERE),), first_is("ps", "logs", "config", "images", "ls", "top", "port", "version", "events", bare=False))
-_COMPOSE = _COMPOSE._replace(shorts="qa", asks=(("f: file: p: project-name: project-directory: env-file: profile:", ELSEWHERE),))
+_COMPOSE_SUBS = {
+    name: Policy("qaftn:", "quiet all services tail: follow timestamps no-trunc format: volumes images profiles hash: since: until: no-color no-log-prefix index:")
+    for name in ("ps", "logs", "config", "images", "ls", "top", "version", "port", "events", "stats")
+}
+_COMPOSE_FLAGS = Policy("", _HELP, (("f: file: p: project-name: project-directory: env-file: profile:", ELSEWHERE),), stops=True)
+
+
+def _compose(call: Call, options: Options) -> str:
+    sub = options.operands[0] if options.operands else ""
+    if sub not in _COMPOSE_SUBS:
+        return f"{sub} is not known to be harmless"
+    return judge(call._replace(args=options.operands[1:]), _COMPOSE_SUBS[sub])
+
+
+_COMPOSE = _COMPOSE_FLAGS._replace(operands=_compose)
 _SELECT = "namespace: all-namespaces selector: field-selector: output: show-labels watch watch-only no-headers sort-by: label-columns: show-kind ignore-not-found chunk-size: limit: request-timeout: v: help"
 _CLUSTER = (("kubeconfig: server: s: token: as: as-group: user: username: password: context: cluster: insecure-skip-tls-verify certificate-authority: client-certificate: client-key: tls-server-name: cache-dir: raw:", ELSEWHERE), ("f: filename: k: kustomize: R recursive template:", SETTINGS))
 _GET = Policy("n:Al:o:wL:v:", _SELECT, _CLUSTER)
@@ -39,7 +52,7 @@ _DOCKER = Family(
 _KUBECTL = Family(
     Policy("n:v:", "namespace: v: " + _HELP, _CLUSTER, stops=True),
     {
-        "get": _GET._replace(operands=_no_secrets), "describe": _GET._replace(operands=_no_secrets), "logs": Policy("n:c:fpl:", "namespace: container: follow previous tail: since: since-time: timestamps all-containers selector: prefix max-log-requests: limit-bytes: ignore-errors", _CLUSTER), "top": _GET, "explain": Policy("", "recursive api-version: output:"), "version": Policy("o:", "client output: short"), "cluster-info": Policy("", "", operands=no_operands), "api-resources": Policy("o:", "namespaced? verbs: output: sort-by: api-group: no-headers"), "api-versions": Policy(), "events": _GET, "wait": Policy("n:l:", "for: timeout: namespace: selector: all", _CLUSTER),
+        "get": _GET._replace(operands=_no_secrets), "describe": _GET._replace(operands=_no_secrets), "logs": Policy("n:c:fpl:", "namespace: container: follow previous tail: since: since-time: timestamps all-containers selector: prefix max-log-requests: limit-bytes: ignore-errors", _CLUSTER[:1]), "top": _GET, "explain": Policy("", "recursive api-version: output:"), "version": Policy("o:", "client output: short"), "cluster-info": Policy("", "", operands=no_operands), "api-resources": Policy("o:", "namespaced? verbs: output: sort-by: api-group: no-headers"), "api-versions": Policy(), "events": _GET, "wait": Policy("n:l:", "for: timeout: namespace: selector: all", _CLUSTER),
         "config": Policy("o:", "minify output:", operands=first_is("current-context", "get-contexts", "get-clusters", "get-users", bare=False)), "auth": Policy("n:", "namespace:", operands=first_is("can-i", "whoami", bare=False)), "rollout": Policy("n:w", "namespace: watch timeout: revision:", operands=first_is("status", "history", bare=False)), "help": Policy(),
         "exec": _CONTAINER_RUN, "run": _CONTAINER_RUN, "debug": _CONTAINER_RUN, "attach": _CONTAINER_RUN, "cp": "copies into or out of a container", "apply": CHANGES, "delete": CHANGES, "edit": "opens an editor", "port-forward": "opens a port", "proxy": "opens a port",
     },
@@ -48,7 +61,7 @@ _UNITS = Policy("alt:n:p:qHro:", "all full no-pager type: state: lines: property
 _UNITS = _UNITS._replace(shorts="alt:n:p:qro:")
 
 FAMILIES: dict[str, Family] = {
-    "docker": _DOCKER, "podman": _DOCKER, "nerdctl": _DOCKER, "docker-compose": Family(_COMPOSE._replace(operands=None, stops=True), {name: Policy("qaftn:", "quiet all services tail: follow timestamps no-trunc format: volumes images") for name in ("ps", "logs", "config", "images", "ls", "top", "version")}), "kubectl": _KUBECTL, "oc": _KUBECTL, "k3s": _KUBECTL,
+    "docker": _DOCKER, "podman": _DOCKER, "nerdctl": _DOCKER, "docker-compose": Family(_COMPOSE_FLAGS, {**_COMPOSE_SUBS}), "kubectl": _KUBECTL, "oc": _KUBECTL, "k3s": _KUBECTL,
     "helm": Family(Policy("n:", "namespace: " + _HELP, (("kubeconfig: kube-context: registry-config: repository-config: repository-cache: post-renderer:", ELSEWHERE),), stops=True), {"list": Policy("aqn:Ao:", "all short namespace: all-namespaces output: filter:"), "status": Policy("n:o:", "namespace: output: revision:"), "history": Policy("n:o:", "namespace: max: output:"), "get": Policy("n:o:", "namespace: output: revision: all", operands=first_is("values", "manifest", "notes", "hooks", "metadata", bare=False)), "version": Policy("", "short template:"), "search": Policy("lo:", "versions output: version:"), "lint": Policy("", "strict set: with-subcharts"), "env": Policy()}),
     "systemctl": Family(_UNITS._replace(stops=True, longs=_UNITS.longs + " version help"), {name: _UNITS for name in ("status", "show", "list-units", "list-timers", "list-unit-files", "list-sockets", "list-dependencies", "is-active", "is-enabled", "is-failed", "cat", "get-default", "show-environment", "is-system-running", "list-jobs")}, unknown="changes the services of the machine"),
     "loginctl": Family(Policy("", "no-pager " + _HELP, stops=True), {name: Policy("p:", "property: no-pager") for name in ("list-sessions", "show-session", "session-status", "list-users", "user-status", "list-seats")}),

@@ -14,7 +14,7 @@ _GREP = Policy(
     numbers=True,
 )
 _RG = Policy(
-    "e:f:g:t:T:A:B:C:E:M:m:j:r:d:sSivwxclLnNoHIpPqUuzFa0bhV.",
+    "e:f:g:t:T:A:B:C:E:M:m:j:r:d:sSivwxclLnNoHIpPqUuFa0bhV.",
     "regexp: file: glob: iglob: type: type-not: after-context: before-context: context: encoding: max-columns: "
     "max-count: threads: replace: max-depth: maxdepth: case-sensitive smart-case ignore-case invert-match word-regexp "
     "line-regexp count count-matches files-with-matches files-without-match files line-number no-line-number "
@@ -25,7 +25,7 @@ _RG = Policy(
     "context-separator: field-match-separator: path-separator: line-buffered block-buffered auto-hybrid-regex engine: "
     "mmap no-mmap debug trace no-require-git ignore-file: ignore-file-case-insensitive include-zero null-data "
     "no-unicode no-pcre2-unicode regex-size-limit: dfa-size-limit: hyperlink-format: type-add: type-clear: stop-on-nonmatch",
-    (("pre: hostname-bin:", RUNS), ("search-zip", "runs programs that unpack"), ("pre-glob:", "belongs to --pre")),
+    (("pre: hostname-bin:", RUNS), ("z search-zip", "runs programs that unpack"), ("pre-glob:", "belongs to --pre")),
 )
 _FD = Policy(
     "HIuUsigFapltTd:E:e:S:0c:j:hVL1q",
@@ -87,7 +87,7 @@ POLICIES: dict[str, Policy] = {
     "nl": Policy("b:d:f:h:i:l:n:ps:v:w:", "body-numbering: section-delimiter: footer-numbering: header-numbering: line-increment: join-blank-lines: number-format: no-renumber number-separator: starting-line-number: number-width: help version"),
     "head": _HEAD,
     "tail": _HEAD._replace(shorts="n:c:qvzfFs:", longs=_HEAD.longs + " follow? pid: retry sleep-interval: max-unchanged-stats:"),
-    "wc": Policy("cmlLw", "bytes chars lines max-line-length words total: help version", (("files0-from:", UNSEEN),)),
+    "wc": Policy("cmlLw", "bytes chars lines max-line-length words total: help version"),
     "grep": _GREP, "egrep": _GREP, "fgrep": _GREP,
     "zgrep": _GREP._replace(longs=""), "rg": _RG,
     "ag": Policy("aAcDfFgGiklLnoQqrRsSuUvVwzA:B:C:m:G:", "ackmate after? before? context? count files-with-matches files-without-matches ignore-case literal smart-case hidden depth: nocolor color nogroup group numbers nonumbers vimgrep word-regexp invert-match ignore: stats help version", (("pager:", RUNS),)),

@@ -1,5 +1,7 @@
 """Programs that can become anything: only a rule for exactly the words shown lets them pass."""
 
+from functools import lru_cache
+
 from limnos.agent.shell.options import Call
 
 SHELLS = frozenset("sh bash dash zsh ksh ksh93 mksh ash fish csh tcsh rbash pwsh powershell elvish nu xonsh yash".split())
@@ -13,7 +15,7 @@ INTERPRETERS = frozenset(
 _EDITORS = "vi vim nvim view vimdiff gvim rvim ex ed red emacs emacsclient nano pico joe micro kak helix hx mg code codium subl gedit kate"
 _PAGERS = "less more most man info pinfo lesspipe w3m lynx links elinks"
 _REMOTE = "ssh scp sftp ftp lftp telnet rsh rlogin nc ncat netcat socat mosh autossh sshpass ssh-copy-id sshfs rclone aria2c axel youtube-dl yt-dlp openssl smbclient tftp"
-_LATER = "at batch crontab systemd-run anacron launchctl cron fcron entr inotifywait incrontab watchman watchexec nodemon forever pm2 supervisorctl"
+_LATER = "at batch systemd-run anacron launchctl cron fcron entr inotifywait incrontab watchman watchexec nodemon forever pm2 supervisorctl"
 _DATABASES = "psql mysql mariadb sqlite sqlcmd mongosh mongo redis-cli cqlsh duckdb clickhouse-client influx isql osql"
 _RUNNERS = "npx pnpx bunx uvx pipx yarnpkg corepack ant gradle gradlew sbt lein rake invoke fab just task mage bazel scons meson ansible ansible-playbook puppet chef-client salt salt-call vagrant packer nix nix-shell nix-build direnv asdf mise nvm rbenv pyenv conda mamba pulumi serverless"
 _RECORDERS = "tcpdump tshark dumpcap wireshark strace ltrace perf valgrind gdbserver bpftrace dtrace rr heaptrack"
@@ -39,6 +41,7 @@ _ANSWERS = frozenset({"--version", "--help"})
 _MORE_ANSWERS = {"python": "-V", "node": "-v", "perl": "-v", "php": "-v", "ruby": "-v", "lua": "-v", "java": "-version", "ssh": "-V"}
 
 
+@lru_cache(maxsize=1_000)
 def base_name(name: str) -> str:
     """`python3.11` is python."""
     for stem in _VERSIONED:
