@@ -34,7 +34,7 @@ def test_archives_of_the_shared_cases(case: dict[str, Any]) -> None:
 
 def made(folder: Path, form: str, *entries: dict[str, Any]) -> Path:
     path = folder / f"made{SUFFIXES[form]}"
-    path.write_bytes(build({"format": form, "entries": [{"type": "file", **entry} for entry in entries]}))
+    build(path, {"format": form, "entries": [{"type": "file", **entry} for entry in entries]})
     return path
 
 

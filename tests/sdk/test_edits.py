@@ -121,6 +121,9 @@ def test_in_every_encoding_and_after_every_mark_all_other_bytes_stay(
         ("an old \u6587".encode("gbk"), "gbk", "a new \u6587".encode("gbk")),
         ("an old x".encode("utf-16-le"), "utf-16-le", "a new x".encode("utf-16-le")),
         ("an old x".encode("utf-16-le"), "utf-16", "encoding"),
+        ("\ufeffan old x".encode("utf-32-le"), None, "\ufeffa new x".encode("utf-32-le")),
+        ("\ufeffan old x".encode("utf-32-be"), None, "\ufeffa new x".encode("utf-32-be")),
+        ("\ufeffan old x".encode("utf-16-be"), None, "\ufeffa new x".encode("utf-16-be")),
         (b"an old x", "utf-8-sig", "encoding"),
         (b"an old \\x41 \\n", "unicode_escape", "encoding"),
         (b"an old x", "no-such-code", "encoding"),
@@ -131,7 +134,7 @@ def test_in_every_encoding_and_after_every_mark_all_other_bytes_stay(
     ],
 )
 def test_a_named_encoding_gives_the_same_bytes_around_the_change_or_a_reason(
-    data: bytes, encoding: str, outcome: bytes | str
+    data: bytes, encoding: str | None, outcome: bytes | str
 ) -> None:
     assert attempt(data, "an old", "a new", encoding=encoding) == outcome
 

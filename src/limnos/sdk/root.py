@@ -81,7 +81,7 @@ class Root:
         self.path = os.path.realpath(path)
         self._written = os.path.abspath(path)
         self.refused = Refused(self.path, refused)
-        self._straight = has_openat2() and not self.refused.everything and not self.refused.may_be_below
+        self._straight = has_openat2() and not self.refused.everything
         self._held: tuple[int, Identity] | None = None
         with suppress(ToolFailure):  # said at the first use, if it is not there by then
             self._hold_root()
@@ -190,11 +190,11 @@ class Root:
     def _open_straight(self, path: str) -> int | None:
         """The same in few steps for the usual case; None for all others, also to say what is wrong.
 
-        Where no refused folder lies below the root, the only ways to one are links and mount points, and
-        this goes over neither.
+        This goes over no link and no mount point, the only ways to a refused folder that does not lie below
+        the root; if one does, the folders on the way are compared with it.
         """
         parts = self.parts(path)
-        if not self._straight or not parts or ".." in parts:
+        if not self._straight or not parts or ".." in parts or self._may_meet_refused(parts):
             return None
         root, name = self.descriptor(), "/".join(parts)
         try:
@@ -204,6 +204,17 @@ class Root:
             return open_on_this_disk(root, name, READ) if regular else None
         except OSError:
             return None
+
+    def _may_meet_refused(self, parts: Sequence[str]) -> bool:
+        if not self.refused.may_be_below:
+            return False
+        root, identities = self.descriptor(), self.refused.identities()
+        above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+        try:
+            met = {identity(os.stat(name, dir_fd=root, follow_symlinks=False)) for name in above}
+        except OSError:
+            return True
+        return self.refused.by_name(parts) or not met.isdisjoint(identities)
 
     def _place(self, names: tuple[str, ...], path: str, make: Make | None) -> Place | None:
         """The place of names as they are; None when one of them is a link. Raises OSError."""

@@ -1,6 +1,7 @@
 """Cases `archives`: an archive built with libraries that allow everything, given to our unpacker."""
 
-import io
+import gzip
+import os
 import random
 import stat
 import struct
@@ -24,6 +25,7 @@ _ZIP_TYPES = {
     "file": stat.S_IFREG, "dir": stat.S_IFDIR, "symlink": stat.S_IFLNK, "fifo": stat.S_IFIFO,
     "device": stat.S_IFCHR, "hardlink": stat.S_IFREG,
 }  # fmt: skip
+_PIECE = 1 << 20
 _USUAL = {"dir": 0o755, "symlink": 0o777}
 
 
@@ -32,13 +34,20 @@ class Member(NamedTuple):
 
     name: str
     kind: str
-    data: bytes
+    size: int
     spec: dict[str, Any]
 
     @property
     def mode(self) -> int:
         """Its permission bits."""
         return int(self.spec.get("mode", _USUAL.get(self.kind, 0o644)))
+
+    def pieces(self) -> Iterator[bytes]:
+        """Its content, in pieces of at most 1 MiB."""
+        chance = random.Random(self.name)
+        for start in range(0, self.size, _PIECE):
+            length = min(_PIECE, self.size - start)
+            yield bytes(length) if self.spec.get("fill") == "zero" else chance.randbytes(length)
 
 
 def check(case: dict[str, Any]) -> str | None:
@@ -49,7 +58,7 @@ def check(case: dict[str, Any]) -> str | None:
         folder = Path(made)
         archive, target = folder / f"case{_SUFFIXES[case['format']]}", folder / "target"
         members = list(_members(case))
-        archive.write_bytes(build(case, members))
+        build(archive, case)
         target.mkdir()
         outcome, said = _unpacked(archive, target)
         if outcome not in allowed:
@@ -63,58 +72,55 @@ def check(case: dict[str, Any]) -> str | None:
         return _difference(target, members)
 
 
-def build(case: dict[str, Any], members: list[Member] | None = None) -> bytes:
-    """The bytes of the archive that `case` describes."""
-    members = list(_members(case)) if members is None else members
-    made = _tar(case, members) if case["format"] in ("tar", "tgz") else _zip(members)
-    return made[: len(made) - case.get("cut", 0)]
+def build(path: Path, case: dict[str, Any]) -> None:
+    """Write the archive that `case` describes to `path`."""
+    write = _tar if case["format"] in ("tar", "tgz") else _zip
+    write(path, case["format"], list(_members(case)))
+    os.truncate(path, path.stat().st_size - case.get("cut", 0))
 
 
 def _members(case: dict[str, Any]) -> Iterator[Member]:
     for spec in case["entries"]:
         for number in range(spec.get("repeat", 1)):
             name = spec["name"].replace("{n}", str(number))
-            size = spec.get("size", 12) if spec["type"] == "file" else 0
-            data = bytes(size) if spec.get("fill") == "zero" else random.Random(name).randbytes(size)
-            yield Member(name, spec["type"], data, spec)
+            yield Member(name, spec["type"], spec.get("size", 12) if spec["type"] == "file" else 0, spec)
 
 
-def _zip(members: list[Member]) -> bytes:
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
+def _zip(path: Path, _: str, members: list[Member]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about a name that is there twice
         for member in members:
             info = zipfile.ZipInfo()
             info.filename = member.name
             info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = (_ZIP_TYPES[member.kind] | member.mode) << 16
-            link = member.spec.get("target", "") if member.kind == "symlink" else ""
-            archive.writestr(info, member.data or link.encode())
-    made = held.getvalue()
+            info.file_size = member.size
+            with archive.open(info, "w") as file:
+                if member.kind == "symlink":
+                    file.write(member.spec["target"].encode())
+                for piece in member.pieces():
+                    file.write(piece)
     for member in members:
         if "declared_size" in member.spec:
-            true, declared = (
-                struct.pack("<I", size) for size in (len(member.data), member.spec["declared_size"])
-            )
-            made = made.replace(true, declared)
-    return made
+            true, declared = (struct.pack("<I", size) for size in (member.size, member.spec["declared_size"]))
+            path.write_bytes(path.read_bytes().replace(true, declared))
 
 
-def _tar(case: dict[str, Any], members: list[Member]) -> bytes:
-    held = io.BytesIO()
-    mode = "w:gz" if case["format"] == "tgz" else "w:"
-    with tarfile.open(fileobj=held, mode=mode, format=tarfile.PAX_FORMAT) as archive:
+def _tar(path: Path, form: str, members: list[Member]) -> None:
+    opened = gzip.open if form == "tgz" else open
+    with opened(path, "wb") as file:
         for member in members:
             info = tarfile.TarInfo(member.name)
             info.type = _TAR_TYPES[member.kind]
             info.mode = member.mode
             info.linkname = member.spec.get("target", "")
             info.pax_headers = dict(member.spec.get("pax", {}))
-            info.size = member.spec.get("declared_size", len(member.data))
-            archive.addfile(info)
-            archive.fileobj.write(member.data + bytes(-len(member.data) % tarfile.BLOCKSIZE))
-            archive.offset += len(member.data) + -len(member.data) % tarfile.BLOCKSIZE
-    return held.getvalue()
+            info.size = member.spec.get("declared_size", member.size)
+            file.write(info.tobuf(tarfile.PAX_FORMAT))
+            for piece in member.pieces():
+                file.write(piece)
+            file.write(bytes(-member.size % tarfile.BLOCKSIZE))
+        file.write(bytes(2 * tarfile.BLOCKSIZE))
 
 
 def _unpacked(archive: Path, target: Path) -> tuple[str, str]:
@@ -138,7 +144,7 @@ def _difference(target: Path, members: list[Member]) -> str | None:
         info = path.lstat()
         if path.is_symlink():
             continue
-        if path.read_bytes() != wanted[name].data:
+        if path.read_bytes() != b"".join(wanted[name].pieces()):
             return f"{name} has another content"
         if stat.S_IMODE(info.st_mode) & 0o7022 or not info.st_mode & 0o200:
             return f"{name} has the mode {stat.S_IMODE(info.st_mode):o}"
