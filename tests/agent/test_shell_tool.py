@@ -7,7 +7,6 @@ import pytest
 
 from limnos.kernel.tools import Output
 from tests.agent.tools import Toolbox
-from tests.service.house import is_gone
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def test_silence_is_said_to_be_silence(box: Toolbox) -> None:
     ("command", "exit_status", "says"),
     [
         ("exit 3", 3, "exit status 3"),
-        ("kill -9 $$", -9, "ended by signal 9"),
+        ("kill -9 $$", 137, "as after signal 9"),
         ("no-such-program", 127, "127"),
         ("if", 2, "2"),
     ],
@@ -69,26 +68,24 @@ def test_output_that_is_no_text_is_shown_as_well_as_can_be(box: Toolbox) -> None
 
 
 def test_a_command_that_takes_too_long_is_killed_with_its_children(box: Toolbox) -> None:
-    output = ran(box, "sleep 300 & echo $! > child; echo begun; wait", timeout_s=1)
+    output = ran(box, f"{box.sleep} & echo begun; wait", timeout_s=1)
 
     assert output.error is not None
     assert (output.error.reason, output.text) == ("timeout", "begun\n")
     assert "killed" in output.error.detail
-    assert is_gone(int((box.root / "child").read_text()))
+    assert not box.sleeps()
 
 
 def test_a_command_that_ignores_its_end_is_killed(box: Toolbox) -> None:
-    output = ran(box, "trap '' TERM; echo $$ > me; while true; do sleep 0.1; done", timeout_s=1)
+    output = ran(box, f"trap '' TERM; ({box.sleep}); while true; do sleep 0.1; done", timeout_s=1)
 
     assert output.error is not None
-    assert is_gone(int((box.root / "me").read_text()))
+    assert not box.sleeps()
 
 
 def test_a_cancelled_command_is_killed_with_its_children(box: Toolbox) -> None:
     async def story() -> None:
-        work = asyncio.ensure_future(
-            box.start("run_command", command="sleep 300 & echo $! > child; echo begun; wait")
-        )
+        work = asyncio.ensure_future(box.start("run_command", command=f"{box.sleep} & echo begun; wait"))
         while "begun\n" not in box.said:
             await asyncio.sleep(0)
         work.cancel()
@@ -97,14 +94,14 @@ def test_a_cancelled_command_is_killed_with_its_children(box: Toolbox) -> None:
 
     asyncio.run(asyncio.wait_for(story(), 30))
 
-    assert is_gone(int((box.root / "child").read_text()))
+    assert not box.sleeps()
 
 
 def test_what_a_command_leaves_in_the_background_is_gone_when_it_ends(box: Toolbox) -> None:
-    output = ran(box, "(sleep 300 & echo $! > grandchild) ; echo done")
+    output = ran(box, f"({box.sleep} &) ; setsid {box.sleep} & echo done")
 
     assert output.text == "done\n"
-    assert is_gone(int((box.root / "grandchild").read_text()))
+    assert not box.sleeps()
 
 
 def test_a_command_sees_the_declared_environment_and_no_key(
@@ -147,10 +144,8 @@ def test_arguments_that_do_not_fit_run_nothing(box: Toolbox, arguments: dict[str
     assert box.fault("run_command", **arguments).reason == "invalid_arguments"
 
 
-def test_it_asks_always_and_shows_the_whole_command(box: Toolbox) -> None:
+def test_it_shows_the_whole_command(box: Toolbox) -> None:
     tool = box.tools["run_command"]
 
-    assert tool.findings is not None
-    assert tool.findings({"command": "ls"}).always
     assert tool.private
-    assert box.preview("run_command", command="rm -rf /\n# harmless").text == "rm -rf /\n# harmless"
+    assert box.preview("run_command", command="rm -rf x\n# harmless").text == "rm -rf x\n# harmless"

@@ -2,11 +2,20 @@
 
 import asyncio
 import os
+import secrets
+import time
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from limnos.agent.build import ToolInputs, built_in_tools
+from limnos.agent.commands import Commands, Workbench
+from limnos.agent.jobs import Jobs
+from limnos.agent.shell import Place
+from limnos.agent.workbench import probe, program_in
+from limnos.kernel.events import JobChanged
 from limnos.kernel.messages import ToolError
 from limnos.kernel.seams import Invalid
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure, preview_of
@@ -18,6 +27,28 @@ ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "TERM": "dumb"}
 validate = SchemaValidator()
 
 
+def commands_in(folder: Path) -> Commands:
+    """The command lines of a session that works in `folder`."""
+    place = Place(
+        cwd=str(folder),
+        home="/nowhere",
+        state=str(folder / ".limnos"),
+        user="u",
+        resolve=os.path.realpath,
+        program=partial(program_in, ENVIRONMENT, str(folder)),
+    )
+    return Commands(Workbench(str(folder), ENVIRONMENT, place, probe, (str(folder / ".limnos"),)))
+
+
+def _runs(command: str) -> bool:
+    words = command.replace(" ", "\0").encode() + b"\0"
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if process.read_bytes() == words:
+                return True
+    return False
+
+
 @dataclass
 class Toolbox:
     """Tools over a folder; `call` does what the kernel does with arguments and failures."""
@@ -27,13 +58,18 @@ class Toolbox:
     zone: str = "Asia/Shanghai"
     plans: list[list[dict[str, Any]]] = field(default_factory=list[list[dict[str, Any]]])
     said: list[str] = field(default_factory=list[str])
+    told: list[JobChanged] = field(default_factory=list[JobChanged])
 
     def __post_init__(self) -> None:
         self.blobs = MemoryBlobs()
         self.root.mkdir(exist_ok=True)
+        self.commands = commands_in(self.root)
+        # a command of its own number, to be found among all processes, in whatever namespace it runs
+        self.sleep = f"sleep 3{secrets.randbelow(10**8):08}"
         inputs = ToolInputs(
             Files(self.root, (self.root / ".limnos",)),
-            ENVIRONMENT,
+            self.commands,
+            Jobs(self.told.append),
             self.seconds,
             FixedClock(),
             lambda: self.zone,
@@ -56,6 +92,13 @@ class Toolbox:
             return await tool.execute(checked.value, ToolContext("c1", str(self.root), self._report))
         except ToolFailure as failure:
             return failure.error
+
+    def sleeps(self) -> bool:
+        """Whether a process of `sleep` runs; one that is ending has a moment."""
+        deadline = time.monotonic() + 5
+        while (running := _runs(self.sleep)) and time.monotonic() < deadline:
+            pass
+        return running
 
     def text(self, name: str, **arguments: Any) -> str:
         """The text of a success."""

@@ -1,16 +1,20 @@
 """Composition: everything a session is made of, put together in one place."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from limnos import __version__
 from limnos.agent.clock import RandomIds, SystemClock
+from limnos.agent.commands import Commands
+from limnos.agent.edit_history import History, Undone
+from limnos.agent.explaining import mode_of
+from limnos.agent.jobs import Jobs, jobs_of
 from limnos.agent.mentions import mentioned
 from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
-from limnos.agent.prompt import host_facts, system_prompt
+from limnos.agent.prompt import HostFacts, host_facts, system_prompt
 from limnos.agent.runner import Fittings, OpenQuestions, Runner
 from limnos.agent.sessions import SessionFiles
 from limnos.agent.settings import Environment, Settings
@@ -18,14 +22,16 @@ from limnos.agent.stored_rules import stored_rules
 from limnos.agent.toolbox.files import file_tools
 from limnos.agent.toolbox.kernel import block_tool, catalogue_tool, clock_tool, plan_tool
 from limnos.agent.toolbox.search import search_tools
-from limnos.agent.toolbox.shell import shell_tools
+from limnos.agent.toolbox.shell import JOBS, shell_tools
+from limnos.agent.toolbox.writing import in_loop, recording
+from limnos.agent.trust import Guide, guide_in
+from limnos.agent.workbench import PERSONA, commands_of, rules_of
 from limnos.agent.workplace import Workplace
 from limnos.context.window import Window, WindowSettings
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.conversation import fold
-from limnos.kernel.deciding import Mode
-from limnos.kernel.events import Event, PlanUpdated, SessionStarted, Warned
+from limnos.kernel.events import Event, JobChanged, PlanUpdated, SessionStarted, Warned
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop
 from limnos.kernel.model import Model
@@ -42,9 +48,8 @@ from limnos.store.audit import AuditLog, read_history
 from limnos.store.blobs import BlobStore
 from limnos.store.spending import SpendingFile
 
-PERSONA = "default"
 PINNED = ("kernel", "files", "search", "shell")
-QUIET = (BLOCKS,)
+QUIET = (BLOCKS, JOBS)
 CHARACTERS_PER_TOKEN = 4
 INLINE_SHARE = 8  # one inline result takes at most an eighth of the request budget
 
@@ -120,20 +125,24 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
             Warned(code="log_damaged", text=f"parts of {opening.path.name} were damaged; the rest is here")
         )
     place = Workplace(opening.cwd)
+    work = _work(base, settings, stream, log.history.events, place)
     registry = Registry()
-    chosen = opening.tools
-    if chosen is None:
-        chosen = built_in_tools(_tool_inputs(base, settings, stream, place))
+    chosen = built_in_tools(work.inputs) if opening.tools is None else opening.tools
     catalogue = register(registry, chosen)
-    window = _window(settings, model, catalogue, base.environment, place)
+    stream.listen(partial(_offer_jobs, catalogue))
+    guide = guide_in(work.inputs.files) if opening.trusted else None
+    window = _window(settings, model, catalogue, host_facts(place.path, base.environment.text("PATH")), guide)
     ids = RandomIds(base.files.exists)
     questions = OpenQuestions(settings.approval_seconds)
+    rules = rules_of(base.environment, place.path)
+    rules.rules()  # a rule that cannot be read is said now, not at the first call
     gate = Gate(
-        GateSettings(mode_of(settings.mode), opening.trusted, settings.approval_seconds),
+        _gate_settings(settings, trusted=opening.trusted),
         questions if opening.attended else None,
         stream,
         ids,
         stored_rules(log.history.events, opening.cwd),
+        rules,
     )
     stages = Pipeline()
     tools = Toolset(
@@ -149,6 +158,8 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         meter=_meter(base, settings),
         history=partial(_after, log.path),
         finish=log.close,
+        jobs=work.inputs.jobs,
+        undo=work.undo,
         persona=PERSONA,
         model=loop.model_name,
         mode=settings.mode,
@@ -163,7 +174,8 @@ class ToolInputs(NamedTuple):
     """What the built-in tools work on."""
 
     files: Files
-    command_environment: Mapping[str, str]
+    commands: Commands
+    jobs: Jobs
     command_seconds: float
     clock: Clock
     zone: Callable[[], str]
@@ -176,7 +188,7 @@ def built_in_tools(inputs: ToolInputs) -> list[Tool]:
     return [
         *file_tools(inputs.files),
         *search_tools(inputs.files),
-        *shell_tools(inputs.command_environment, inputs.command_seconds),
+        *shell_tools(inputs.commands, inputs.jobs, inputs.command_seconds),
         clock_tool(inputs.clock, inputs.zone),
         plan_tool(inputs.publish_plan),
         block_tool(inputs.blobs),
@@ -193,29 +205,55 @@ def register(registry: Registry, tools: Sequence[Tool]) -> Catalogue:
     return catalogue
 
 
-def _tool_inputs(base: Home, settings: Settings, stream: EventStream, place: Workplace) -> ToolInputs:
+class _Work(NamedTuple):
+    """What tools work on, and the way to take back what they did to files."""
+
+    inputs: ToolInputs
+    undo: Callable[[], Undone]
+
+
+def _work(
+    base: Home, settings: Settings, stream: EventStream, events: Sequence[Event], place: Workplace
+) -> _Work:
     def publish_plan(items: list[dict[str, Any]]) -> None:
         stream.emit(PlanUpdated(items=items))
 
-    return ToolInputs(
-        files=Files(Path(place.path), refused=(base.environment.home,)),
-        command_environment=base.environment.child_environment(),
+    history = History(base.blobs, in_loop(stream.emit), events)
+    files = Files(Path(place.path), refused=(base.environment.home,), on_change=recording(history))
+    number, left = jobs_of(events)
+    for job in left:
+        stream.emit(JobChanged(job=job.job, command=job.command, state="ended"))
+    inputs = ToolInputs(
+        files=files,
+        commands=commands_of(base.environment, settings, place.path),
+        jobs=Jobs(stream.emit, number),
         command_seconds=settings.command_seconds,
         clock=base.clock,
         zone=lambda: base.environment.zone,
         publish_plan=publish_plan,
         blobs=base.blobs,
     )
+    return _Work(inputs, partial(history.undo, files))
+
+
+def _offer_jobs(catalogue: Catalogue, event: Event) -> None:
+    if isinstance(event, JobChanged):
+        catalogue.touch(JOBS)
+
+
+def _gate_settings(settings: Settings, *, trusted: bool) -> GateSettings:
+    return GateSettings(
+        mode_of(settings.mode), trusted, settings.approval_seconds, may_store=settings.always == "offer"
+    )
 
 
 def _window(
-    settings: Settings, model: Model, catalogue: Catalogue, environment: Environment, place: Workplace
+    settings: Settings, model: Model, catalogue: Catalogue, facts: HostFacts, guide: Guide | None
 ) -> Window:
-    facts = host_facts(place.path, environment.text("PATH"))
     return Window(
         model,
         catalogue,
-        lambda closed: system_prompt(facts, closed),
+        lambda closed: system_prompt(facts, closed, guide),
         WindowSettings(
             settings.window_share, settings.reply_tokens, settings.prune_target, settings.catalogue_share
         ),
@@ -241,8 +279,3 @@ def _inline_characters(settings: Settings, budget: int) -> int:
 
 def _after(path: Path, after: int) -> list[Event]:
     return [event for event in read_history(path).events if event.seq > after]
-
-
-def mode_of(text: str) -> Mode:
-    """The mode called `text`; what is none asks."""
-    return "auto" if text == "auto" else "yolo" if text == "yolo" else "ask"

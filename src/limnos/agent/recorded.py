@@ -8,8 +8,10 @@ from itertools import takewhile
 from typing import Any
 
 from limnos.agent.stored_rules import rule_of
+from limnos.kernel.approvals import NOBODY, Proposal
 from limnos.kernel.cancel import Cancel
 from limnos.kernel.conversation import result_of
+from limnos.kernel.deciding import Standing, Verdict
 from limnos.kernel.errors import LimitError, ModelError
 from limnos.kernel.events import (
     TURN_ENDS,
@@ -27,10 +29,11 @@ from limnos.kernel.events import (
     TurnStarted,
     UsageRecorded,
 )
+from limnos.kernel.findings import Findings
 from limnos.kernel.messages import Arguments, ToolCall, text_of
 from limnos.kernel.model import Delta, Finish, FinishReason, ReasoningDelta, Request, TextDelta, Usage
 from limnos.kernel.registry import Registry
-from limnos.kernel.seams import Answer, Question, parse_principal
+from limnos.kernel.seams import Answer, Question, Rule, parse_principal
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
 
 ORDER_S = 1.0
@@ -188,7 +191,15 @@ class RecordedTools:
         self.registry = Registry()
         for _, tool in today.items():
             self.registry.register(
-                tool._replace(execute=self.execute, preview=self.preview, state=None, timeout_s=3600.0)
+                tool._replace(
+                    execute=self.execute,
+                    preview=self.preview,
+                    findings=None,
+                    preflight=None,
+                    sandbox=None,
+                    state=None,
+                    timeout_s=3600.0,
+                )
             )
         ran = {event.call for event in episode.events if isinstance(event, CallStarted)}
         for event in episode.events:
@@ -246,6 +257,29 @@ def _unknown_tool(event: CallProposed, tools: RecordedTools) -> Tool:
         effects,
         preview=tools.preview,
     )
+
+
+class RecordedJudge:
+    """Decides as the record says: today's rules, programs and sandbox are not those of then."""
+
+    def __init__(self, episode: Episode) -> None:
+        self._asked = {event.call for event in episode.events if isinstance(event, ApprovalAsked)}
+        self._started = {event.call for event in episode.events if isinstance(event, CallStarted)}
+        self._finished = {event.call: event for event in episode.events if isinstance(event, CallFinished)}
+
+    def __call__(self, proposal: Proposal, rules: Sequence[Rule], standing: Standing) -> Verdict:
+        """See `kernel.approvals.Judge`."""
+        nothing = Findings(())
+        if proposal.call in self._asked:
+            return Verdict("ask", nothing)
+        finished = self._finished.get(proposal.call)
+        if proposal.call in self._started or finished is None:
+            return Verdict("allow", nothing)
+        error = result_of(finished).error
+        if error is None or error.detail == NOBODY.detail:
+            return Verdict("ask", nothing)
+        outcome = "failed" if finished.outcome == "failed" else "denied"
+        return Verdict("deny", Findings((), denied=error), outcome=outcome)
 
 
 class RecordedAnswers:

@@ -12,9 +12,19 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
-from limnos.agent.build import ToolInputs, built_in_tools, mode_of, register
-from limnos.agent.recorded import Episode, RecordedAnswers, RecordedModel, RecordedTools, RecordEnds
-from limnos.agent.stored_rules import stored_rules
+from limnos.agent.build import ToolInputs, built_in_tools, register
+from limnos.agent.commands import Commands, Workbench
+from limnos.agent.explaining import mode_of
+from limnos.agent.jobs import Jobs
+from limnos.agent.recorded import (
+    Episode,
+    RecordedAnswers,
+    RecordedJudge,
+    RecordedModel,
+    RecordedTools,
+    RecordEnds,
+)
+from limnos.agent.shell import Place
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
@@ -43,6 +53,7 @@ from limnos.kernel.seams import Clock, Rendered, parse_principal
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Parts, Turn
+from limnos.process.sandbox import NoSandbox
 from limnos.sdk.files import Files
 from limnos.sdk.schema import SchemaValidator
 from limnos.store.audit import History, read_history
@@ -246,14 +257,18 @@ def _free(model: str, usage: Usage) -> tuple[Decimal, str]:
     return Decimal(0), "USD"
 
 
-def _no_plan(items: list[dict[str, Any]]) -> None:
-    """A replayed plan is not shown again."""
+def _not_shown(news: object) -> None:
+    """What a replay would tell again is not shown."""
 
 
 def _today(clock: Clock, cwd: str) -> Registry:
     """All built-in tools, wired to nothing: their names, schemas and flags."""
     registry = Registry()
-    inputs = ToolInputs(Files(Path(cwd)), {}, 60.0, clock, lambda: "UTC", _no_plan, _NoBlobs())
+    nowhere = Place(cwd, cwd, cwd, "")
+    commands = Commands(Workbench(cwd, {}, nowhere, lambda: NoSandbox("a replay runs nothing", ""), ()))
+    inputs = ToolInputs(
+        Files(Path(cwd)), commands, Jobs(_not_shown), 60.0, clock, lambda: "UTC", _not_shown, _NoBlobs()
+    )
     register(registry, built_in_tools(inputs))
     return registry
 
@@ -269,7 +284,7 @@ def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn:
         RecordedAnswers(episode, turn.cancel) if started.attended else None,
         stream,
         _RecordedIds(episode),
-        stored_rules(before, cwd),
+        judge=RecordedJudge(episode),
     )
     tools = Toolset(
         recorded.registry, Catalogue(recorded.registry), SchemaValidator(), _NoBlobs(), _Place("."), 10**9

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Callable, Sized
 from functools import reduce
 from typing import NamedTuple
 
+from limnos.agent.edit_history import Undone
+from limnos.agent.jobs import Jobs, Listed
 from limnos.kernel.cancel import Cancel, StopReason
 from limnos.kernel.errors import LimitError, StorageError, UsageError
 from limnos.kernel.events import EXIT_CODES, Event, InputInjected, StepFinished, TurnFinished, TurnStarted
@@ -68,6 +70,8 @@ class Fittings(NamedTuple):
     meter: Callable[[], Meter]
     history: Callable[[int], list[Event]]
     finish: Callable[[], None]
+    jobs: Jobs
+    undo: Callable[[], Undone]
     persona: str
     model: str
     mode: str
@@ -187,6 +191,20 @@ class Runner:
         """Answer an open question."""
         return self._fit.questions.answer(approval, answer)
 
+    def jobs(self) -> list[Listed]:
+        """The background commands of this session, in order."""
+        return self._fit.jobs.listed()
+
+    async def stop_job(self, name: str) -> None:
+        """End a background command. Raises UsageError when there is none of that name."""
+        await self._fit.jobs.stop(name)
+
+    async def undo(self) -> Undone:
+        """Take back the newest change of a file. Raises UsageError while a turn runs, and UndoError."""
+        if self._turn is not None:
+            raise UsageError("a turn runs, and may change files itself", "stop it with Esc, then /undo")
+        return await asyncio.to_thread(self._fit.undo)
+
     async def events(self, after: int) -> AsyncIterator[Event]:
         """The persisted events above `after`, then live ones, each once and in order."""
         inbox: asyncio.Queue[Event | _Ended] = asyncio.Queue()
@@ -224,6 +242,7 @@ class Runner:
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task}, timeout=self._fit.grace_seconds + 1)
+        await self._fit.jobs.close()
         self._end(None)
         self._fit.finish()
 

@@ -60,6 +60,17 @@ class Settings:
     catalogue_share: float = _key(
         0.2, "share of the budget that tool schemas may take", "catalogue.share", most=1
     )
+    always: str = _key(
+        "offer",
+        "offer or hide: whether questions offer *always*",
+        "approval.always",
+        choices=("offer", "hide"),
+    )
+    command_folders: str = _key(
+        "",
+        "more folders that commands may see, separated by colons; PATH:rw to write there",
+        "command.folders",
+    )
     command_seconds: float = _key(60.0, "seconds a command may run", "command.seconds", least=1)
     embedded_threads: int = _key(
         0, "processor threads of the embedded model; 0: as many as are idle at its start", "embedded.threads"

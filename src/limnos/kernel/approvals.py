@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from limnos.kernel.cancel import Cancel
-from limnos.kernel.deciding import Mode, Standing, decide, replaced_programs
+from limnos.kernel.deciding import Mode, Standing, Verdict, decide, replaced_programs
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.events import ApprovalAnswered, ApprovalAsked, Warned
-from limnos.kernel.findings import Findings
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import (
     Answer,
@@ -32,6 +31,10 @@ from limnos.kernel.tools import Preview, Tool, asks_of, findings_of, preview_of,
 
 MAX_QUESTIONS = 10  # a turn: more are answered without being read
 MAX_PARTS = 64  # of one question
+NOBODY = ToolError("refused", "this needs an approval, and nobody can answer", "say what you would have done")
+DENIED_BY_RULE = ToolError(
+    "refused", "a rule of the person denies this", "do it another way, or ask the person about the rule"
+)
 
 
 class Proposal(NamedTuple):
@@ -77,6 +80,15 @@ def approval_hash(tool: Tool, arguments: Arguments, folder: Folder) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
+Judge: TypeAlias = Callable[[Proposal, Sequence[Rule], Standing], Verdict]
+
+
+def by_findings(proposal: Proposal, rules: Sequence[Rule], standing: Standing) -> Verdict:
+    """What the call does, against the rules and the mode."""
+    findings = findings_of(proposal.tool, proposal.arguments)
+    return Verdict(decide(findings, rules, standing), findings, replaced_programs(findings, rules))
+
+
 class GateSettings(NamedTuple):
     """How strict the gate is. `trusted_workspace` lets file edits pass in mode auto.
 
@@ -93,6 +105,7 @@ class Gate:
     """Decides about calls of one session.
 
     `rules` are those of the session, to which a person's *always* adds; `book` has those that stay.
+    `judge` decides before anybody is asked; it is another one only where a record is replayed.
     """
 
     def __init__(
@@ -103,6 +116,7 @@ class Gate:
         ids: Ids,
         rules: Sequence[Rule] = (),
         book: RuleBook | None = None,
+        judge: "Judge | None" = None,
     ) -> None:
         self.settings = settings
         self.rules = list(rules)
@@ -110,6 +124,7 @@ class Gate:
         self._stream = stream
         self._ids = ids
         self._book = book
+        self._judge = judge or by_findings
         self._asked = 0
 
     def new_turn(self) -> None:
@@ -124,23 +139,18 @@ class Gate:
         tool = proposal.tool
         if tool.private and not proposal.principal.is_owner:
             return _refuse(f"{tool.name} is the owner's alone", "answer without it")
-        findings = findings_of(tool, proposal.arguments)
-        if findings.denied is not None:
-            return Refused(findings.denied)
         try:
             rules = self._rules_for(proposal)
         except LimnosError as error:
             return _refuse(f"the stored rules cannot be read: {error.what}", f"tell the person: {error.fix}")
-        match decide(findings, rules, self._standing(tool, proposal.arguments)):
+        verdict = self._judge(proposal, rules, self._standing(tool, proposal.arguments))
+        match verdict.effect:
             case "deny":
-                return _refuse(
-                    "a rule of the person denies this", "do it another way, or ask the person about the rule"
-                )
+                return Refused(verdict.findings.denied or DENIED_BY_RULE, outcome=verdict.outcome)
             case "allow":
                 return Allowed(proposal.arguments, approval_hash(tool, proposal.arguments, proposal.folder))
             case _:
-                moved = replaced_programs(findings, rules)
-                return await cancel.guard(self._ask(proposal, findings, moved))
+                return await cancel.guard(self._ask(proposal, verdict))
 
     def _rules_for(self, proposal: Proposal) -> list[Rule]:
         stored = self._book.rules() if self._book is not None else ()
@@ -154,17 +164,16 @@ class Gate:
         passes = tool.edits_files and self.settings.trusted_workspace
         return Standing(self.settings.mode, asks_of(tool, arguments), passes)
 
-    async def _ask(self, proposal: Proposal, findings: Findings, moved: Sequence[str]) -> Decision:
+    async def _ask(self, proposal: Proposal, verdict: Verdict) -> Decision:
         if self._approver is None:
-            detail = "this needs an approval, and nobody can answer"
-            return Refused(ToolError("refused", detail, "say what you would have done"), unattended=True)
+            return Refused(NOBODY, unattended=True)
         if self._asked >= MAX_QUESTIONS:
             return _refuse(f"{MAX_QUESTIONS} questions were asked in this turn", "answer with what you have")
         preview = await asyncio.to_thread(preview_of, proposal.tool, proposal.arguments)
         if preview.fault is not None:
             return Refused(preview.fault, outcome="failed")
         self._asked += 1
-        question = self._question(proposal, preview, findings, moved)
+        question = self._question(proposal, preview, verdict)
         self._stream.emit(_asked(question), durable=True)
         began = self._stream.clock.monotonic()
         answer = Answer("cancelled")
@@ -175,10 +184,9 @@ class Gate:
             self._stream.emit(_answered(question, answer, after), durable=True)
         return self._settle(proposal, question, answer)
 
-    def _question(
-        self, proposal: Proposal, preview: Preview, findings: Findings, moved: Sequence[str]
-    ) -> Question:
-        why = (findings.always, *moved, *findings.reasons, *(part.reason for part in findings.parts))
+    def _question(self, proposal: Proposal, preview: Preview, verdict: Verdict) -> Question:
+        findings = verdict.findings
+        why = (findings.always, *verdict.moved, *findings.reasons, *(part.reason for part in findings.parts))
         reasons = tuple(dict.fromkeys(reason for reason in (*why, *preview.reasons) if reason))
         may_store = self.settings.may_store and not findings.always
         words = [list(part.words) for part in findings.parts[:MAX_PARTS] if part.words]
@@ -249,11 +257,10 @@ class Gate:
         checked = proposal.revalidate(answer.arguments or {})
         if isinstance(checked, Invalid):
             return _refuse(f"the person's arguments do not fit: {checked.detail}", checked.hint)
-        findings = findings_of(proposal.tool, checked.value)
-        if findings.denied is not None:
-            return Refused(findings.denied)
-        if decide(findings, self._rules_for(proposal), Standing("yolo", needs_yes=False)) == "deny":
-            return _refuse("a rule denies what the person made of it", "do it another way")
+        edited = proposal._replace(arguments=checked.value)
+        verdict = self._judge(edited, self._rules_for(proposal), Standing("yolo", needs_yes=False))
+        if verdict.effect == "deny":
+            return Refused(verdict.findings.denied or DENIED_BY_RULE)
         return Allowed(checked.value, approval_hash(proposal.tool, checked.value, proposal.folder))
 
 

@@ -21,6 +21,18 @@ class Standing(NamedTuple):
     passes_in_auto: bool = False
 
 
+class Verdict(NamedTuple):
+    """What becomes of a call before anybody is asked. `moved` says which programs are no longer the same.
+
+    With `deny`, `outcome` is that of the call: failed when it could not have succeeded.
+    """
+
+    effect: Effect
+    findings: Findings
+    moved: Sequence[str] = ()
+    outcome: Literal["denied", "failed"] = "denied"
+
+
 def decide(findings: Findings, rules: Sequence[Rule], standing: Standing) -> Effect:
     """What becomes of a call with these findings; `rules` are those of its tool that hold here."""
     if findings.denied is not None:

@@ -132,7 +132,7 @@ class ReplyFinished(Event):
 class CallProposed(Event):
     """The model asked for a call. `arguments` is None when `raw` could not be parsed (`parse_error`).
 
-    `tool` is the wire name as the model wrote it; `parts` are the simple commands of a shell call.
+    `tool` is the wire name as the model wrote it.
     """
 
     type: ClassVar[str] = "call_proposed"
@@ -144,7 +144,6 @@ class CallProposed(Event):
     raw: str | None = None
     parse_error: str | None = None
     cut: bool = False
-    parts: Sequence[Sequence[str]] = ()
 
 
 class ApprovalAsked(Event):

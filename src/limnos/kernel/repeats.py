@@ -10,6 +10,7 @@ from limnos.kernel.tools import Tool
 SAME_CALLS = 2
 SAME_FAILURES = 3
 FAILED_IN_VAIN = 2
+DEMAND = "the same failed before and nothing was changed since: take another approach now"
 
 
 class Repeats:
@@ -45,8 +46,9 @@ class Repeats:
         """`error`, which at the second failure with nothing changed in between demands another approach."""
         if error is None or tool.effects == "none" or not self._in_vain[_key(name, arguments)]:
             return error
-        demand = "the same failed before and nothing was changed since: take another approach now"
-        return error._replace(hint=f"{error.hint}; {demand}" if error.hint else demand)
+        if DEMAND in error.hint:  # a record that is played again
+            return error
+        return error._replace(hint=f"{error.hint}; {DEMAND}" if error.hint else DEMAND)
 
     def record(self, tool: Tool | None, name: str, arguments: Arguments, result: ToolResult) -> None:
         """Take note of a result. A call with effects makes everything before it worth asking again."""

@@ -27,6 +27,23 @@ class SessionSummary(NamedTuple):
     last_seq: int
 
 
+class Job(NamedTuple):
+    """A background command of a session. `state` is running, ended or stopped; `exit` as of a command."""
+
+    name: str
+    command: str
+    state: str
+    exit: int | None
+
+
+class Undone(NamedTuple):
+    """A change of a file that was taken back; `removed`: the file is gone again. `left` more can be."""
+
+    path: str
+    removed: bool
+    left: int
+
+
 class Send(NamedTuple):
     """One input. `client_id` is the sender's own id of the message: a repeated id is answered once."""
 
@@ -100,6 +117,21 @@ class Session(Protocol):
         """Take the input at `position` (from 0) out of the queue."""
         ...
 
+    def jobs(self) -> list[Job]:
+        """The background commands of this session, in order."""
+        ...
+
+    async def stop_job(self, name: str) -> None:
+        """End a background command. Raises errors.UsageError when there is none of that name."""
+        ...
+
+    async def undo(self) -> Undone:
+        """Take back the newest change that a file tool made and that was not taken back yet.
+
+        Raises LimnosError when a turn runs, when nothing is left, and when the file was changed since.
+        """
+        ...
+
     async def close(self) -> None:
         """Stop what runs, write the rest, give the lock back."""
         ...
@@ -110,7 +142,9 @@ class OpenRequest(NamedTuple):
 
     Without `cwd` a session goes on in the folder it was started in, if that is still there, and a new one
     begins in the current folder. Rules that an *always* stored count only in the folder they were stored in.
-    `trust` takes the folder as the person's own: its `.limnos/config.toml` counts, for the keys it may set.
+    `trust` takes the folder as the person's own: its `.limnos/config.toml` counts, for the keys it may set,
+    and its AGENTS.md (else CLAUDE.md) informs the model. An attended session trusts the folders that a person
+    said to trust.
     """
 
     session: str | None = None

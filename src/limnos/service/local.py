@@ -12,6 +12,7 @@ from limnos.agent.clock import RandomIds
 from limnos.agent.export import export_markdown, export_openai
 from limnos.agent.runner import Input, Runner
 from limnos.agent.settings import KEYS, Environment, Settings, parse_value, with_workspace
+from limnos.agent.trust import TrustFile
 from limnos.kernel.cancel import StopReason
 from limnos.kernel.conversation import fold
 from limnos.kernel.errors import UsageError
@@ -19,7 +20,16 @@ from limnos.kernel.events import Event, SessionChanged
 from limnos.kernel.model import Model
 from limnos.kernel.seams import Answer
 from limnos.kernel.stream import EventStream
-from limnos.service.client import Kernel, OpenRequest, Send, Session, SessionState, SessionSummary
+from limnos.service.client import (
+    Job,
+    Kernel,
+    OpenRequest,
+    Send,
+    Session,
+    SessionState,
+    SessionSummary,
+    Undone,
+)
 from limnos.store.audit import AuditLog, read_history
 
 _NEWEST = 20  # sessions: each costs a look into its file, and a start must stay quick
@@ -98,6 +108,18 @@ class LocalSession:
         given = self._runner.drop(position)
         return None if given is None else _send(given)
 
+    def jobs(self) -> list[Job]:
+        """See `Session`."""
+        return [Job(*job) for job in self._runner.jobs()]
+
+    async def stop_job(self, name: str) -> None:
+        """See `Session`."""
+        await self._runner.stop_job(name)
+
+    async def undo(self) -> Undone:
+        """See `Session`."""
+        return Undone(*await self._runner.undo())
+
     @property
     def closed(self) -> bool:
         """Whether it was closed; nothing happens in it any more."""
@@ -126,12 +148,11 @@ class LocalKernel:
             session, path = how.session, self._base.files.find(how.session)
             started_in = self._base.files.started_in(path)
         cwd = _folder(how.cwd, started_in)
-        settings = with_workspace(self._settings, Path(cwd)) if how.trust else self._settings
+        trusted = how.trust or (how.attended and TrustFile(self._base.environment.home).trusts(cwd))
+        settings = with_workspace(self._settings, Path(cwd)) if trusted else self._settings
         settings = _overridden(settings, how)
         model = self._model(settings)
-        runner = open_session(
-            self._base, settings, model, Opening(path, session, cwd, how.attended, how.trust)
-        )
+        runner = open_session(self._base, settings, model, Opening(path, session, cwd, how.attended, trusted))
         opened = LocalSession(runner, path)
         self._open = [*(session for session in self._open if not session.closed), opened]
         return opened

@@ -26,8 +26,8 @@ PUSH = ApprovalAsked(
     rule={"effect": "allow", "tool": "run_command", "match": "git push mirror main", "scope": "session"},
     destinations=["git.mirror.example"],
     origins=["person", "web:wiki.example"],
+    parts=[["git", "add", "docs/setup.md"], ["git", "push", "mirror", "main"]],
 )
-PARTS = [["git", "add", "docs/setup.md"], ["git", "push", "mirror", "main"]]
 DIFF = """--- a/tests/cli/conftest.py
 +++ b/tests/cli/conftest.py
 @@ -11,3 +11,3 @@
@@ -39,11 +39,11 @@ DIFF = """--- a/tests/cli/conftest.py
 
 
 def _row(asked: ApprovalAsked = PUSH) -> AnswerRow:
-    return AnswerRow(asked, visible_at=100.0, parts=PARTS)
+    return AnswerRow(asked, visible_at=100.0)
 
 
 def test_a_question_names_what_where_to_whom_and_from_where() -> None:
-    assert text(question_lines(look(80), PUSH, PARTS)) == [
+    assert text(question_lines(look(80), PUSH)) == [
         "? run_command asks: sends data out to a place it has not sent to before    k7f2",
         "  in      ~/src/site",
         "  run     git add docs/setup.md && git push mirror main",
@@ -55,7 +55,7 @@ def test_a_question_names_what_where_to_whom_and_from_where() -> None:
 
 
 def test_a_narrow_question_indents_and_still_says_everything() -> None:
-    rows = text(question_lines(look(40), PUSH, PARTS))
+    rows = text(question_lines(look(40), PUSH))
     assert rows[:3] == [
         "? run_command asks: sends data out to a",
         "  place it has not sent to before",
@@ -171,7 +171,7 @@ def test_a_letter_where_the_scope_is_chosen_is_no_message() -> None:
     heard = row.hear(look(), "y", 102.0)
     assert heard is not None
     assert heard.answer is None
-    assert text(heard.rows) == ["? y is not offered here; answer with 0, 1"]
+    assert text(heard.rows) == ["? y is not offered here; answer with 0, 1, 2, 3"]
 
 
 def test_an_edit_answers_with_the_edited_command() -> None:

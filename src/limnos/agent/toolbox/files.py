@@ -8,6 +8,7 @@ from functools import partial
 from limnos.agent.toolbox.diffs import unified
 from limnos.agent.toolbox.suggesting import suggesting, suggesting_preview
 from limnos.agent.toolbox.writing import uninterrupted
+from limnos.kernel.findings import Findings, Part
 from limnos.kernel.messages import Arguments, ErrorReason
 from limnos.kernel.seams import Rule
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
@@ -79,7 +80,7 @@ def _writers(tools: "_FileTools") -> list[Tool]:
         needs_approval=True,
         private=True,
         edits_files=True,
-        subject=tools.subject,
+        findings=tools.findings,
         preview=tools.preview_write,
         state=tools.state,
         plugin="files",
@@ -111,6 +112,18 @@ class _FileTools:
         except ToolFailure:
             return str(arguments.get("path", "."))
 
+    def findings(self, arguments: Arguments) -> Findings:
+        """The file that is written, and why a person should look when it decides what runs later."""
+        subject = self.subject(arguments)
+        reason = self._special(str(arguments.get("path", ".")))
+        return Findings((Part(subject=subject),), (f"{subject}: {reason}",) if reason else ())
+
+    def _special(self, path: str) -> str | None:
+        try:
+            return self._files.protected(path)
+        except ToolFailure:
+            return None
+
     async def read(self, arguments: Arguments, context: ToolContext) -> Output:
         return await asyncio.to_thread(self._read, arguments)
 
@@ -132,18 +145,18 @@ class _FileTools:
     async def write(self, arguments: Arguments, context: ToolContext) -> Output:
         path = arguments["path"]
         if arguments.get("append", False):
-            await uninterrupted(partial(self._append, path, arguments["content"]))
+            await uninterrupted(partial(self._append, path, arguments["content"]), call=context.call)
             said = f"added {counted(line_count(arguments['content']), 'line')} to the end of {path}"
             return Output(said, said)
         data = _encoded(path, arguments["content"])
-        new = await uninterrupted(partial(self._files.write, path, data))
+        new = await uninterrupted(partial(self._files.write, path, data), call=context.call)
         word = "created" if new else "replaced"
         said = f"{word} {path}, {counted(len(data), 'byte')}"
         return Output(said, said)
 
     async def edit(self, arguments: Arguments, context: ToolContext) -> Output:
         path = arguments["path"]
-        edited = await uninterrupted(partial(self._edit, arguments))
+        edited = await uninterrupted(partial(self._edit, arguments), call=context.call)
         said = f"changed {counted(edited.places, 'place')} in {path}, the first in line {edited.line}"
         return Output(said, said)
 
@@ -178,7 +191,9 @@ class _FileTools:
     def _rule(self, tool: str, arguments: Arguments) -> Rule | None:
         """What *always* would store; none for a name that a rule would read as a pattern."""
         subject = self.subject(arguments)
-        return None if "*" in subject else Rule("allow", tool, subject)
+        return (
+            None if "*" in subject or self._special(str(arguments["path"])) else Rule("allow", tool, subject)
+        )
 
     def state(self, arguments: Arguments) -> str:
         """The file that would change, by its resolved name and content: what a person looks at."""

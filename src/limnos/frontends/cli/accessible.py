@@ -1,6 +1,5 @@
 """The event stream in whole sentences with labels: no signs to guess, nothing redrawn, menus by number."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from limnos.frontends.cli.calls import ran, subject
@@ -13,6 +12,7 @@ from limnos.kernel.events import (
     CallProposed,
     CallStarted,
     Event,
+    JobChanged,
     ReplyFinished,
     StepFinished,
     TurnFinished,
@@ -52,6 +52,8 @@ class Speaker:
                 return _indented("limnos: ", event.text)
             case Warned():
                 return [f"warning: {one_line(event.text)} {one_line(event.fix)}".rstrip()]
+            case JobChanged():
+                return [f"job {one_line(event.job)}: {event.state}. {one_line(event.command)}."]
             case TurnFinished():
                 return self._end(event)
             case _:
@@ -76,12 +78,10 @@ class Speaker:
     def _question(self, event: ApprovalAsked) -> list[str]:
         reasons = "; ".join(one_line(reason) for reason in event.reasons)
         rows = [f"question: {one_line(event.tool)} asks, {reasons}. Code {one_line(event.approval)}."]
-        proposed = self._calls.get(event.call)
-        parts: Sequence[Sequence[str]] = proposed.parts if proposed else ()
         for name, value in event.arguments.items():
             rows.extend(_indented(f"  {one_line(name)}: ", command_text(str(value)), safe=True))
-        for number, part in enumerate(parts if len(parts) > 1 else (), 1):
-            rows.append(f"  part {number} of {len(parts)}: {command_text(one_line(' '.join(part)))}.")
+        for number, part in enumerate(event.parts, 1):
+            rows.append(f"  part {number} of {len(event.parts)}: {command_text(one_line(' '.join(part)))}.")
         if event.destinations:
             rows.append(f"  destination: {', '.join(one_line(place) for place in event.destinations)}.")
         if event.preview and event.preview != event.arguments.get("command"):

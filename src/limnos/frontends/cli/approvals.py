@@ -27,6 +27,7 @@ _LABEL = 8
 Verdict: TypeAlias = Literal["no", "once", "always", "edit", "show"]
 _LETTERS: dict[str, Verdict] = {"n": "no", "y": "once", "a": "always", "e": "edit", "v": "show"}
 _SPOKEN: dict[str, Verdict] = {"no": "no", "yes": "once", "否": "no", "是": "once"}
+_PLACES = {"session": "in this session", "persona": "for this persona", "everywhere": "everywhere"}
 _TITLES = {"no": "deny", "once": "allow once", "edit": "put it into your line", "show": "print all of it"}
 
 
@@ -35,6 +36,10 @@ class Choice(NamedTuple):
 
     verdict: Verdict
     reason: str | None = None
+    scope: str = "session"
+
+
+_SCOPES = {str(number): Choice("always", scope=scope) for number, scope in enumerate(_PLACES, 1)}
 
 
 def _read_choice(text: str, *, may_store: bool) -> Choice | None:
@@ -46,7 +51,7 @@ def _read_choice(text: str, *, may_store: bool) -> Choice | None:
     return None if verdict is None or (verdict == "always" and not may_store) else Choice(verdict)
 
 
-def question_lines(look: Look, asked: ApprovalAsked, parts: Sequence[Sequence[str]] = ()) -> list[Line]:
+def question_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
     """The whole question: head with its code, where, what, to whom, from where, and what would change."""
     reason = one_line(asked.reasons[0]) if asked.reasons else "it needs your yes"
     head = look.signed("ask", f"{one_line(asked.tool)} asks: ", reason)
@@ -56,7 +61,7 @@ def question_lines(look: Look, asked: ApprovalAsked, parts: Sequence[Sequence[st
         rows = [*wrap(head, look.cells, "  "), *_labelled(look, "code", f"{code}, in {folder}")]
     else:
         rows = [look.right(head, code), *_labelled(look, "in", folder)]
-    rows.extend(_what(look, asked, parts))
+    rows.extend(_what(look, asked))
     for more in asked.reasons[1:]:
         rows.extend(_labelled(look, "why", one_line(more)))
     if asked.destinations:
@@ -78,16 +83,20 @@ def whole_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
 
 
 def rule_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
-    """The exact rule that `a` would store."""
+    """The exact rule that `a` would store, and what each place to store it means."""
     rule: Mapping[str, Any] = asked.rule or {}
     text = f"{rule.get('effect', 'allow')} {rule.get('tool', asked.tool)} `{rule.get('match', '')}`"
-    return [(), *_labelled(look, "rule", one_line(text))]
+    program = rule.get("program")
+    rows = _labelled(look, "rule", one_line(text + (f", which is {program}" if program else "")))
+    folder = look.path(one_line(str(rule.get("folder") or asked.cwd)))
+    return [(), *rows, *_labelled(look, "where", f"1 and 2 hold in {folder} only, 3 in any folder")]
 
 
-def _scope_row(asked: ApprovalAsked) -> Line:
+def _scope_row(look: Look) -> Line:
     """The choices after `a`: where the rule shall hold."""
-    scope = "this session" if (asked.rule or {}).get("scope", "session") == "session" else "persona default"
-    return _asking(f"0 back   1 {scope}")
+    if look.narrow:
+        return _asking("0 back  1 session  2 persona  3 everywhere")
+    return _asking("0 back   1 this session   2 this persona   3 everywhere")
 
 
 def answered_line(look: Look, answered: ApprovalAnswered, *, retry: bool = False) -> Line:
@@ -99,7 +108,8 @@ def answered_line(look: Look, answered: ApprovalAnswered, *, retry: bool = False
         case "always":
             rule: Mapping[str, Any] = answered.rule or {}
             scope = str(rule.get("scope", "session"))
-            text = f"allowed by you, always in this {scope}, {after}: `{rule.get('match', '')}`"
+            where = "everywhere" if scope == "everywhere" else f"in this {scope}"
+            text = f"allowed by you, always {where}, {after}: `{rule.get('match', '')}`"
             return look.cut(look.signed("done", one_line(text)))
         case "edit":
             return look.signed("done", f"allowed by you, edited, {after}")
@@ -141,7 +151,6 @@ class AnswerRow:
 
     asked: ApprovalAsked
     visible_at: float
-    parts: Sequence[Sequence[str]] = ()
     choosing: bool = False
     editing: bool = False
 
@@ -154,7 +163,8 @@ class AnswerRow:
         if not self.readable(begun):
             return None
         if self.choosing:
-            return {"0": Choice("show"), "1": Choice("always")}.get(text.strip())
+            place = text.strip()
+            return Choice("show") if place == "0" else _SCOPES.get(place)
         return _read_choice(text, may_store=self.asked.rule is not None)
 
     def hear(self, look: Look, text: str, begun: float) -> Heard | None:
@@ -167,7 +177,9 @@ class AnswerRow:
             return Heard(rows=[self.refusal(look, text, begun)], slip=True) if slip else None
         if self.choosing:
             self.choosing = False
-            return Heard(Answer("always", source="tty") if choice.verdict == "always" else None)
+            if choice.verdict != "always":
+                return Heard()
+            return Heard(Answer("always", source="tty", scope=choice.scope))
         match choice.verdict:
             case "always":
                 self.choosing = True
@@ -205,7 +217,7 @@ class AnswerRow:
         if self.editing:
             return _asking(self._edit_title(text))
         if self.choosing and not text:
-            return _scope_row(self.asked)
+            return _scope_row(look)
         if not text:
             return self._choices(look)
         choice = self.choice(text, begun)
@@ -235,7 +247,7 @@ class AnswerRow:
     @property
     def _offered(self) -> str:
         if self.choosing:
-            return "0, 1"
+            return "0, 1, 2, 3"
         return "n, y, a, e, v" if self.asked.rule is not None else "n, y, e, v"
 
     def _is_slip(self, text: str, begun: float) -> bool:
@@ -252,12 +264,12 @@ class AnswerRow:
 
     def _title(self, choice: Choice) -> str:
         if self.choosing:
-            return "go back" if choice.verdict == "show" else "allow, and store the rule above"
+            return "go back" if choice.verdict == "show" else f"allow, and always {_PLACES[choice.scope]}"
         if choice.verdict == "always":
             return "show the rule before it is stored"
         title = _TITLES[choice.verdict]
-        if choice.verdict == "once" and len(self.parts) > 1:
-            title += f", all {len(self.parts)} parts"
+        if choice.verdict == "once" and len(self.asked.parts) > 1:
+            title += f", all {len(self.asked.parts)} parts"
         return title + (f", because: {one_line(choice.reason)}" if choice.reason else "")
 
     def _choices(self, look: Look) -> Line:
@@ -297,11 +309,11 @@ def _denial(text: str) -> Choice | None:
     return choice if choice is not None and choice.verdict == "no" else None
 
 
-def _what(look: Look, asked: ApprovalAsked, parts: Sequence[Sequence[str]]) -> Iterator[Line]:
+def _what(look: Look, asked: ApprovalAsked) -> Iterator[Line]:
     command = asked.arguments.get("command")
     if isinstance(command, str):
         yield from _labelled(look, "run", command_text(command))
-        for number, part in enumerate(parts if len(parts) > 1 else (), 1):
+        for number, part in enumerate(asked.parts, 1):
             yield from _labelled(look, f"part {number}", command_text(one_line(" ".join(part))))
         asked_about = {name: value for name, value in asked.arguments.items() if name != "command"}
     else:

@@ -22,7 +22,7 @@ _LEAST_SUBJECT = 24
 
 def ran(proposed: CallProposed, arguments: dict[str, Any]) -> CallProposed:
     """The call as it runs: a person may have edited what was proposed."""
-    return proposed if arguments == proposed.arguments else proposed.changed(arguments=arguments, parts=[])
+    return proposed if arguments == proposed.arguments else proposed.changed(arguments=arguments)
 
 
 class Call(NamedTuple):
@@ -158,3 +158,10 @@ def _failure(look: Look, call: Call, show: bool) -> list[Line]:
     if decisive:
         rows.append(look.cut(line("  ", one_line(decisive.strip()))))
     return rows
+
+
+def job_line(look: Look, name: str, command: str, state: str, status: int | None) -> Line:
+    """One background command: its name, what became of it, and the command."""
+    ended = f", exit {status}" if status is not None else ""
+    sign = "you" if state == "running" else "done" if status == 0 else "idle"
+    return look.signed(sign, f"{one_line(name)} {state}{ended}  {one_line(command)}")

@@ -84,8 +84,7 @@ class Chat:
         self._stopping = self._stopping and desk.transcript.working
         question = desk.transcript.question
         if question is not (self.row.asked if self.row else None):
-            parts = desk.transcript.parts(question.call) if question else ()
-            self.row = AnswerRow(question, time.monotonic(), parts) if question else None
+            self.row = AnswerRow(question, time.monotonic()) if question else None
             self.print(rows)
         elif rows:
             self.print(rows)

@@ -4,6 +4,7 @@ import asyncio
 import sys
 
 from limnos.agent.settings import load
+from limnos.agent.trust import Answer, TrustFile, waiting_in
 from limnos.frontends.cli import first_run
 from limnos.frontends.cli.chat import Chat
 from limnos.frontends.cli.console import Console
@@ -32,9 +33,27 @@ def chat_with(
             return 0
     else:
         ensure(console, settings, yes=yes)
+    if how.session is None:
+        _ask_trust(console, how)
     if _redraws(console):
         console.greeting.complete(f" in {console.look.path(console.folder)}  next: type a task, or /help")
     return asyncio.run(_chat(console, flags, how, fork))
+
+
+def _ask_trust(console: Console, how: OpenRequest) -> None:
+    """Ask once whether this folder is trusted, when there is something in it that only counts then."""
+    trust = TrustFile(console.environment.home)
+    if how.trust or not console.terminal.can_ask or trust.answer(console.folder) is not None:
+        return
+    waiting = waiting_in(console.folder)
+    if not waiting:
+        return
+    folder = console.look.path(console.folder)
+    console.say(f"{' and '.join(waiting)} in {folder} can inform the model, once you trust this folder.")
+    answer = console.ask("Trust it? [y/N]").strip().lower()
+    said: Answer = "trusted" if answer in ("y", "yes") else "declined"
+    trust.remember(console.folder, said, console.now().isoformat(timespec="seconds"))
+    console.done(f"{folder} is {'trusted' if said == 'trusted' else 'not trusted'}", "limnos trust list")
 
 
 async def _chat(console: Console, flags: Flags, how: OpenRequest, fork: bool) -> int:

@@ -10,11 +10,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from limnos.agent.models import SCRIPTED
 from limnos.agent.settings import load
+from limnos.agent.workbench import probe
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.fetching import chosen_name, weights
 from limnos.frontends.cli.probing import ask_server
 from limnos.frontends.cli.times import size
 from limnos.kernel.errors import LimnosError
+from limnos.process.sandbox import NoSandbox
 from limnos.providers.catalogue import catalogue
 from limnos.providers.embedded_runtime import CPU_FLAGS, missing_cpu_flags
 
@@ -102,7 +104,14 @@ def _server(console: Console, name: str) -> Check:
 
 
 def _sandbox() -> Check:
-    return Check("sandbox", "ask", "none yet: commands run with your rights, so every command asks")
+    found = probe()
+    if isinstance(found, NoSandbox):
+        return Check(
+            "sandbox", "ask", f"{found.why}: commands run with your rights, so every one asks", found.fix
+        )
+    if found.note:
+        return Check("sandbox", "ask", found.note)
+    return Check("sandbox", "done", f"bubblewrap, system call filter, Landlock {found.landlock}")
 
 
 def _processor() -> Check:

@@ -161,7 +161,7 @@ class LineChat:
         rows = self.desk.transcript.apply(event)
         self._show([line(text) for text in self._speaker.lines(event)] if self.accessible else rows)
         if isinstance(event, ApprovalAsked):
-            self.row = AnswerRow(event, time.monotonic(), self.desk.transcript.parts(event.call))
+            self.row = AnswerRow(event, time.monotonic())
         elif self.desk.transcript.question is None:
             self.row = None
         if isinstance(event, ApprovalAsked | TurnFinished):

@@ -208,7 +208,7 @@ class OneShot:
             with contextlib.suppress(termios.error):
                 termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
             self._typed = b""
-            self._row = AnswerRow(event, time.monotonic(), self._transcript.parts(event.call))
+            self._row = AnswerRow(event, time.monotonic())
             self._prompt()
 
     def _prompt(self) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from limnos import lazy
+from limnos.frontends.cli.calls import job_line
 from limnos.frontends.cli.cells import wrap
 from limnos.frontends.cli.clipboard import copy
 from limnos.frontends.cli.console import Console
@@ -176,6 +177,28 @@ class Desk:
             return error_lines(f"nothing is queued at {position + 1}", "/drop 1")
         return [self.console.look.signed("idle", f"dropped: {one_line(dropped.text)}")]
 
+    async def undo(self, _: str) -> list[Line]:
+        """take back the newest change of a file"""
+        undone = await self.session.undo()
+        what = "is gone again" if undone.removed else "is as it was before"
+        left = f"; {counted(undone.left, 'change')} left" if undone.left else ""
+        return [self.console.look.signed("done", f"{one_line(undone.path)} {what}{left}")]
+
+    async def jobs(self, argument: str) -> list[Line]:
+        """list the background commands, or end one"""
+        verb, _, name = argument.partition(" ")
+        if verb == "stop":
+            await self.session.stop_job(name.strip())
+        elif argument:
+            return error_lines(f"/jobs knows no {one_line(argument)}", "/jobs, or /jobs stop job1")
+        found = self.session.jobs()
+        if not found:
+            return [self.console.look.signed("idle", "no job was started in this session")]
+        return [
+            self.console.look.cut(job_line(self.console.look, job.name, job.command, job.state, job.exit))
+            for job in found
+        ]
+
     async def now(self, argument: str) -> list[Line]:
         """give a line to the running turn at its next step"""
         if not argument:
@@ -260,6 +283,8 @@ _COMMANDS: dict[str, Slash] = {
     "now": Slash(Desk.now, "TEXT"),
     "drop": Slash(Desk.drop, "N"),
     "show": Slash(Desk.show, "N"),
+    "undo": Slash(Desk.undo),
+    "jobs": Slash(Desk.jobs, "[stop NAME]"),
     "copy": Slash(Desk.copy, "[N|all]"),
     "context": Slash(Desk.context),
     "model": Slash(Desk.model, "[NAME]"),

@@ -87,6 +87,24 @@ COMMANDS: dict[str, Command] = {
             ("limnos fork s7k2m4", "limnos fork s7k2m4 --at 118"),
         ),
         Command(
+            "approvals",
+            "Trust",
+            "approvals",
+            "stored rules, and what the gate makes of a command",
+            (
+                "limnos approvals list",
+                "limnos approvals explain 'git status && rm -rf build'",
+                "limnos approvals add allow 'git status*' --example 'git status --short'",
+            ),
+        ),
+        Command(
+            "trust",
+            "Trust",
+            "trust",
+            "folders whose settings and notes count",
+            ("limnos trust list", "limnos trust add"),
+        ),
+        Command(
             "config",
             "Trust",
             "config",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from limnos.frontends.cli.approvals import answered_line, question_lines
-from limnos.frontends.cli.calls import Call, finished_lines, group_line, head, ran, tail_lines
+from limnos.frontends.cli.calls import Call, finished_lines, group_line, head, job_line, ran, tail_lines
 from limnos.frontends.cli.escapes import one_line, visible
 from limnos.frontends.cli.look import CONTINUE, Look, continuing_by, error_lines
 from limnos.frontends.cli.markdown import Block, Reader, render
@@ -27,6 +27,7 @@ from limnos.kernel.events import (
     ContextChanged,
     Event,
     InputInjected,
+    JobChanged,
     PlanUpdated,
     ReplyFinished,
     StageNote,
@@ -100,11 +101,6 @@ class Transcript:
         self.working, self.question = False, None
         self._running.clear()
         self._held.clear()
-
-    def parts(self, call: str) -> Sequence[Sequence[str]]:
-        """The simple commands of a shell call."""
-        proposed = self._proposed.get(call)
-        return proposed.parts if proposed else ()
 
     def live(self, now: str) -> list[Line]:
         """What still moves: the open block and the running calls; `now` is ISO 8601."""
@@ -200,7 +196,7 @@ class Transcript:
             self.question = event
             rows = self._flush_reads() + self._close_text()
             self._last = "call"
-            return rows + question_lines(self.look, event, self.parts(event.call))
+            return rows + question_lines(self.look, event)
         self.question = None
         if event.answer in ("no", "expired"):
             self._refused.add(event.call)
@@ -262,6 +258,9 @@ class Transcript:
             case StageNote() if event.action in ("deny", "failed"):
                 text = f"{event.handler} at {event.stage}: {event.detail or event.action}"
                 return [*self._flush_reads(), self.look.signed("idle", one_line(text))]
+            case JobChanged():
+                row = job_line(self.look, event.job, event.command, event.state, event.exit)
+                return [*self._flush_reads(), *self._gap("call"), self.look.cut(row)]
             case PlanUpdated():
                 return [*self._flush_reads(), *self._gap("call"), *self._plan(event)]
             case _:

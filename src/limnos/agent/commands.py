@@ -1,0 +1,184 @@
+"""What a command line comes to in one workspace: understood for the gate, and prepared to run as shown."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import NamedTuple
+
+from limnos.agent.equivalents import equivalent
+from limnos.agent.shell import (
+    Argv,
+    Inspection,
+    Place,
+    Plan,
+    Script,
+    Text,
+    inspect,
+    network_programs,
+    suggestion,
+)
+from limnos.agent.shell.policies.builtins import NAMES as BUILTINS
+from limnos.kernel.findings import Findings, Part
+from limnos.kernel.messages import Arguments, ToolError
+from limnos.kernel.seams import Rule
+from limnos.kernel.tools import Preview
+from limnos.process.sandbox import NoSandbox, Profile, Sandbox
+from limnos.process.spawn import ChildSpec
+
+NETWORK = Part(("network",), reason="it asks for the network")
+SHELL_FLAGS = ("bash", "--norc", "--noprofile", "-c")
+
+
+class Workbench(NamedTuple):
+    """Where commands run. `environment` is all they see; `hidden` folders are out of their sight.
+
+    `folders` are more folders they may see, with `:rw` behind those they may write to. `sandbox` looks for
+    the sandbox once and then knows.
+    """
+
+    workspace: str
+    environment: Mapping[str, str]
+    place: Place
+    sandbox: Callable[[], Sandbox | NoSandbox]
+    hidden: tuple[str, ...]
+    folders: tuple[str, ...] = ()
+
+
+class Commands:
+    """The command lines of one workspace. All answers for one text come from one reading of it."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._inspect: Callable[[str], Inspection] = lru_cache(maxsize=64)(self._read)
+
+    def inspection(self, arguments: Arguments) -> Inspection:
+        """What the command line of these arguments means."""
+        return self._inspect(str(arguments["command"]))
+
+    def findings(self, arguments: Arguments) -> Findings:
+        """What the gate decides on; without a sandbox every command asks."""
+        found = self.inspection(arguments).findings
+        if arguments.get("network", False):
+            found = found._replace(parts=(*found.parts, NETWORK))
+        sandbox = self._bench.sandbox()
+        if isinstance(sandbox, NoSandbox):
+            found = found._replace(always=f"no sandbox holds it: {sandbox.why}")
+        return found
+
+    def preview(self, arguments: Arguments) -> Preview:
+        """The command, what it needs, and the rule that *always* would store."""
+        inspection = self.inspection(arguments)
+        needs = network_programs(inspection)
+        reasons = (f"{', '.join(needs)} uses the network",) if needs else ()
+        if arguments.get("background", False):
+            reasons = (*reasons, "it goes on in the background until this session ends")
+        return Preview(str(arguments["command"]), reasons, self._rule(arguments))
+
+    def preflight(self, arguments: Arguments) -> ToolError | None:
+        """Why a plain command cannot work here: a program that is not installed."""
+        inspection = self.inspection(arguments)
+        if isinstance(inspection.plan, Text) or "||" in str(arguments["command"]):
+            return None
+        missing = next((part.words[0] for part in inspection.findings.parts if self._is_missing(part)), None)
+        if missing is None:
+            return None
+        return ToolError("unavailable", f"{missing} is not installed here", self._instead(missing))
+
+    def state(self, arguments: Arguments) -> str:
+        """A digest of all that decides what runs: the plan, the programs, the environment, the sandbox."""
+        inspection = self.inspection(arguments)
+        programs = [
+            [part.program, _identity(part.program)] for part in inspection.findings.parts if part.program
+        ]
+        plan = argv_of(inspection.plan)
+        profile = self.profile(arguments)
+        known = [plan, programs, sorted(self._bench.environment.items()), profile.digest() if profile else ""]
+        return hashlib.sha256(json.dumps(known).encode()).hexdigest()
+
+    def sandbox(self, arguments: Arguments) -> str:
+        """The name of the sandbox it runs in, for the record."""
+        profile = self.profile(arguments)
+        return profile.name if profile else "none"
+
+    def profile(self, arguments: Arguments) -> Profile | None:
+        """What the sandbox lets this command see and do; None without a sandbox."""
+        if isinstance(self._bench.sandbox(), NoSandbox):
+            return None
+        network = bool(arguments.get("network", False)) or bool(network_programs(self.inspection(arguments)))
+        writable = [name.removesuffix(":rw") for name in self._bench.folders if name.endswith(":rw")]
+        readable = [name for name in self._bench.folders if not name.endswith(":rw")]
+        return Profile(
+            workspace=self._bench.workspace,
+            hidden=self._bench.hidden,
+            readable=tuple(readable),
+            writable=tuple(writable),
+            network=network,
+        )
+
+    def entering(self, arguments: Arguments) -> AbstractContextManager[ChildSpec]:
+        """What runs, inside the sandbox where there is one."""
+        argv = argv_of(self.inspection(arguments).plan)
+        spec = ChildSpec(argv, self._bench.workspace, self._bench.environment)
+        sandbox, profile = self._bench.sandbox(), self.profile(arguments)
+        if isinstance(sandbox, NoSandbox) or profile is None:
+            return nullcontext(spec)
+        return sandbox.enter(spec, profile)
+
+    def _read(self, command: str) -> Inspection:
+        return inspect(command, self._bench.place)
+
+    def _rule(self, arguments: Arguments) -> Rule | None:
+        inspection = self.inspection(arguments)
+        pattern = suggestion(inspection)
+        if pattern is None or arguments.get("network", False):
+            return None
+        return Rule("allow", "run_command", pattern, program=inspection.findings.parts[0].program)
+
+    def _is_missing(self, part: Part) -> bool:
+        word = part.words[0] if part.words else ""
+        return bool(word) and not part.program and word not in BUILTINS and "/" not in word
+
+    def _instead(self, program: str) -> str:
+        other = equivalent(program, self._bench.environment.get("PATH", os.defpath))
+        return f"{f'use {other}' if other else 'do it another way'}, or ask the person to install {program}"
+
+
+def argv_of(plan: Plan) -> tuple[str, ...]:
+    """The words that are executed: those of the parse where it is plain, else bash with the text shown."""
+    match plan:
+        case Argv(words):
+            return tuple(words)
+        case Script(text=text) | Text(command=text):
+            return (*SHELL_FLAGS, text)
+
+
+def extra_folders(text: str, refused: Sequence[str]) -> tuple[str, ...]:
+    """The folders of `command.folders`, without those that hold what must stay hidden."""
+    given = [os.path.expanduser(name) for name in _folder_names(text)]
+    return tuple(name for name in given if not any(_holds(name.removesuffix(":rw"), one) for one in refused))
+
+
+def _folder_names(text: str) -> list[str]:
+    names: list[str] = []
+    for piece in filter(None, text.split(":")):
+        if piece == "rw" and names:
+            names[-1] += ":rw"
+        else:
+            names.append(piece)
+    return names
+
+
+def _holds(folder: str, hidden: str) -> bool:
+    return os.path.commonpath([os.path.realpath(folder), hidden]) in (os.path.realpath(folder), hidden)
+
+
+def _identity(path: str) -> list[int]:
+    """Device, inode, size and time of change: another program of the same name has others."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return []
+    return [info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns]

@@ -1,0 +1,77 @@
+"""What the gate would make of a command, said part by part: for a person who wants to know before."""
+
+import shlex
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from limnos.agent.commands import Commands, argv_of
+from limnos.agent.rules import SHELL, short_name
+from limnos.agent.settings import Settings
+from limnos.kernel.deciding import Effect, Mode, Standing, decide, replaced_programs
+from limnos.kernel.findings import Part, covers, covers_any
+from limnos.kernel.seams import Rule
+
+
+class ExplainedPart(NamedTuple):
+    """One simple command, and what the rules say to it."""
+
+    text: str
+    notes: tuple[str, ...]
+
+
+class Explained(NamedTuple):
+    """The decision about a command, its reasons, its parts, and how it would run."""
+
+    command: str
+    mode: Mode
+    verdict: Effect
+    reasons: tuple[str, ...]
+    parts: tuple[ExplainedPart, ...]
+    runs: str
+    sandbox: str
+
+    def record(self) -> dict[str, Any]:
+        """As plain JSON."""
+        return {**self._asdict(), "parts": [part._asdict() for part in self.parts]}
+
+
+def explained(
+    commands: Commands, rules: Sequence[Rule], settings: Settings, folder: str, command: str
+) -> Explained:
+    """Ask the gate's own parts what they would do with `command` in `folder`."""
+    arguments = {"command": command}
+    findings = commands.findings(arguments)
+    here = [rule for rule in rules if rule.tool == SHELL and rule.folder in ("", folder)]
+    mode = mode_of(settings.mode)
+    verdict = decide(findings, here, Standing(mode, needs_yes=True))
+    denied = findings.denied
+    reasons = (
+        *((denied.detail, denied.hint) if denied is not None else ()),
+        *((findings.always,) if findings.always else ()),
+        *replaced_programs(findings, here),
+        *findings.reasons,
+    )
+    runs = shlex.join(argv_of(commands.inspection(arguments).plan))
+    parts = tuple(ExplainedPart(" ".join(part.words), tuple(_notes(part, here))) for part in findings.parts)
+    return Explained(command, mode, verdict, reasons, parts, runs, commands.sandbox(arguments))
+
+
+def mode_of(text: str) -> Mode:
+    """The mode called `text`; what is none asks."""
+    return "auto" if text == "auto" else "yolo" if text == "yolo" else "ask"
+
+
+def _notes(part: Part, rules: Sequence[Rule]) -> list[str]:
+    notes = [part.reason] if part.reason else []
+    touching = [rule for rule in rules if _touches(part, rule)]
+    for rule in touching:
+        too_short = part.reason and "*" in rule.match and rule.effect == "allow"
+        reach = ", which does not reach so far" if too_short else ""
+        notes.append(f"rule {short_name(rule)}: {rule.effect} `{rule.match}`{reach}")
+    return notes if touching else [*notes, "no rule covers it"]
+
+
+def _touches(part: Part, rule: Rule) -> bool:
+    if rule.effect == "allow":
+        return covers(rule.match, part.words)
+    return covers_any(rule.match, (part.words, *part.also))

@@ -1,0 +1,173 @@
+"""Background commands of a session: dev servers, long builds. They end with the session."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from limnos.kernel.errors import LimitError, LimnosError, UsageError
+from limnos.kernel.events import Event, JobChanged
+from limnos.process.spawn import ChildSpec, Drain, Leader, Streams, start_errors, start_leader
+
+MAX_RUNNING = 8
+MAX_KEPT = 1_000_000  # bytes of one job's output, the newest
+GRACE_S = 2.0
+
+State: TypeAlias = Literal["running", "ended", "stopped"]
+
+
+class Fresh(NamedTuple):
+    """What a job wrote since it was last asked; `skipped` bytes of it are gone. `exit` as of a command."""
+
+    output: bytes
+    skipped: int
+    state: State
+    exit: int | None
+
+
+class Listed(NamedTuple):
+    """One job as a list shows it."""
+
+    job: str
+    command: str
+    state: State
+    exit: int | None
+
+
+@dataclass(slots=True)
+class _Job:
+    name: str
+    command: str
+    leader: Leader
+    held: ExitStack
+    kept: bytearray = field(default_factory=bytearray)
+    written: int = 0
+    read: int = 0
+    state: State = "running"
+    exit: int | None = None
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    watch: "asyncio.Task[None] | None" = None
+
+    def take(self, data: bytes) -> None:
+        """Keep the newest of what it writes."""
+        self.kept += data
+        self.written += len(data)
+        if (excess := len(self.kept) - MAX_KEPT) > 0:
+            del self.kept[:excess]
+        self.news.set()
+
+    def fresh(self) -> Fresh:
+        """What was not read yet; it counts as read now."""
+        begins = self.written - len(self.kept)
+        skipped = max(0, begins - self.read)
+        output = bytes(self.kept[max(0, self.read - begins) :])
+        self.read = self.written
+        self.news.clear()
+        return Fresh(output, skipped, self.state, self.exit)
+
+
+class Jobs:
+    """The jobs of one session; `publish` writes down what becomes of them."""
+
+    def __init__(self, publish: Callable[[JobChanged], object], first: int = 1) -> None:
+        self._publish = publish
+        self._next = first
+        self._jobs: dict[str, _Job] = {}
+
+    async def start(self, entering: AbstractContextManager[ChildSpec], command: str) -> str:
+        """Start what `entering` gives, which stays entered until the job ends; returns the job's name.
+
+        Raises LimitError when eight run already, and `process.spawn.StartError`.
+        """
+        if sum(job.state == "running" for job in self._jobs.values()) >= MAX_RUNNING:
+            raise LimitError(f"{MAX_RUNNING} jobs run already", "job_stop one that is not needed")
+        held = ExitStack()
+        try:
+            leader, read = _started(held.enter_context(entering))
+        except BaseException:
+            held.close()
+            raise
+        name = f"job{self._next}"
+        self._next += 1
+        job = _Job(name, command, leader, held)
+        self._jobs[name] = job
+        self._tell(job)
+        job.watch = asyncio.create_task(self._follow(job, Drain(read, job.take)))
+        return name
+
+    async def output(self, name: str, wait_s: float = 0.0) -> Fresh:
+        """What the job wrote since the last time; waits up to `wait_s` for it to end or to write.
+
+        Raises UsageError for an unknown name.
+        """
+        job = self._job(name)
+        if job.read == job.written and job.state == "running" and wait_s > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await job.news.wait()
+        return job.fresh()
+
+    async def stop(self, name: str) -> Fresh:
+        """End the job and all it started: TERM, two seconds, KILL. Raises UsageError."""
+        job = self._job(name)
+        if job.state == "running":
+            job.state = "stopped"
+            await job.leader.stop(GRACE_S)
+            if job.watch is not None:
+                await asyncio.wait({job.watch}, timeout=GRACE_S)
+        return job.fresh()
+
+    def listed(self) -> list[Listed]:
+        """All jobs of this session, in order."""
+        return [Listed(job.name, job.command, job.state, job.exit) for job in self._jobs.values()]
+
+    async def close(self) -> None:
+        """End every job."""
+        running = [job.name for job in self._jobs.values() if job.state == "running"]
+        await asyncio.gather(*(self.stop(name) for name in running))
+
+    async def _follow(self, job: _Job, drain: Drain) -> None:
+        try:
+            job.exit = await job.leader.wait()
+        finally:
+            drain.finish()
+            job.held.close()
+            if job.state == "running":
+                job.state = "ended"
+            job.news.set()
+        self._tell(job)
+
+    def _tell(self, job: _Job) -> None:
+        # a job lives on when the log cannot be written; the turn that meets the full disk says so
+        with suppress(LimnosError):
+            self._publish(JobChanged(job=job.name, command=job.command, state=job.state, exit=job.exit))
+
+    def _job(self, name: str) -> _Job:
+        if name not in self._jobs:
+            known = ", ".join(self._jobs) or "none was started in this session"
+            raise UsageError(f"there is no job {name!r}", f"the jobs: {known}")
+        return self._jobs[name]
+
+
+def _started(spec: ChildSpec) -> tuple[Leader, int]:
+    """The running program, and the descriptor that its output comes from."""
+    with start_errors(spec):
+        read, write = os.pipe()
+    try:
+        return start_leader(spec, Streams(stdout=write, stderr=write)), read
+    except BaseException:
+        os.close(read)
+        raise
+    finally:
+        os.close(write)
+
+
+def jobs_of(events: Iterable[Event]) -> tuple[int, list[JobChanged]]:
+    """The number that the next job gets, and the jobs of an earlier process that have no end yet.
+
+    They ended with that process.
+    """
+    last: dict[str, JobChanged] = {event.job: event for event in events if isinstance(event, JobChanged)}
+    return len(last) + 1, [event for event in last.values() if event.state == "running"]
