@@ -74,7 +74,7 @@ class Lexer:
         """All tokens, or with `inside` those up to the parenthesis that closes a substitution."""
         found: list[Token] = []
         pending: list[_Pending] = []
-        open_parentheses = 0
+        open_: list[str] = []
         while self._skip_blanks():
             if self._text[self._place] == "\n":
                 found.append(Token("operator", "\n", (), self._place))
@@ -84,12 +84,15 @@ class Lexer:
             starts_operator = self._text[self._place] in _STARTS_OPERATOR
             token = (self._operator(found) if starts_operator else None) or self._word()
             if token.kind == "word":
+                _note_case(token.text, found, open_)
                 found.append(token)
                 continue
-            if token.text in ("(", ")"):
-                open_parentheses += 1 if token.text == "(" else -1
-                if inside and open_parentheses < 0:
+            if token.text == "(":
+                open_.append("(")
+            elif token.text == ")" and open_[-1:] != ["case"]:
+                if inside and not open_:
                     return tuple(found)
+                del open_[-1:]
             if token.text in ("<<", "<<-"):
                 pending.append(_Pending(len(found), token.text == "<<-"))
             found.append(token)
@@ -393,6 +396,14 @@ class Lexer:
             lines.append(line + "\n")
         self.faults.append("a here-document is not closed")
         return "".join(lines)
+
+
+def _note_case(word: str, before: list[Token], open_: list[str]) -> None:
+    """Inside `case` a pattern ends at a parenthesis that closes nothing."""
+    if word == "esac" and open_[-1:] == ["case"]:
+        del open_[-1:]
+    elif word == "case" and (not before or before[-1].kind == "operator" or before[-1].text in _BEFORE_COMMAND):
+        open_.append("case")
 
 
 def _names_descriptor(raw: str) -> bool:

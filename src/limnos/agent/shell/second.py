@@ -6,11 +6,15 @@ about, and what only the second reading finds is looked at as well.
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from limnos import lazy
 from limnos.agent.shell.lexer import Lexer
 from limnos.agent.shell.place import Place
 from limnos.agent.shell.words import text_of
+
+if TYPE_CHECKING:
+    import tree_sitter
 
 _COMMANDS = frozenset({"command", "test_command", "declaration_command", "unset_command"})
 _NO_WORDS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect", "variable_assignment", "comment"})
@@ -30,33 +34,41 @@ class Second:
         data = text.encode("utf-8", "replace")
         tree = self._parser.parse(data)
         found: list[tuple[str, ...]] = []
-        for first, last, kind, children in self._nodes(tree):
-            if kind == "command":
-                words = [word for start, end in _joined(data, children) for word in _words(data[start:end], place)]
-            else:
-                words = list(_words(data[first:last], place))
+        for node in _nodes(tree):
+            spans = _spans(node) if node.type == "command" else [(node.start_byte, node.end_byte)]
+            words = [word for first, last in _joined(data, spans) for word in _words(data[first:last], place)]
             if words := without_time(words):
                 found.append(tuple(words))
             if len(found) >= MAX_COMMANDS:
                 break
         return found, not tree.root_node.has_error
 
-    def _nodes(self, tree: object) -> Iterator[tuple[int, int, str, list[tuple[int, int]]]]:
-        cursor = tree.walk()  # type: ignore[attr-defined]
-        down = True
-        while True:
-            node = cursor.node
-            if down and node.type in _COMMANDS:
-                children = [(one.start_byte, one.end_byte) for one in node.children if one.type not in _NO_WORDS]
-                yield node.start_byte, node.end_byte, node.type, children
-            if down and cursor.goto_first_child():
-                continue
-            if cursor.goto_next_sibling():
-                down = True
-                continue
+
+def _nodes(tree: "tree_sitter.Tree") -> "Iterator[tree_sitter.Node]":
+    """The simple commands, in order, without recursion."""
+    cursor = tree.walk()
+    while True:
+        node = cursor.node
+        if node is not None and node.type in _COMMANDS:
+            yield node
+        if cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
             if not cursor.goto_parent():
                 return
-            down = False
+
+
+def _spans(node: "tree_sitter.Node") -> list[tuple[int, int]]:
+    """Where the words of a command stand. The grammar counts words behind a redirection to its target."""
+    spans = [(one.start_byte, one.end_byte) for one in node.children if one.type not in _NO_WORDS]
+    around = node.parent
+    if around is None or around.type != "redirected_statement":
+        return spans
+    for redirect in around.children:
+        if redirect.type == "file_redirect":
+            targets = [one for one in redirect.named_children if one.type != "file_descriptor"]
+            spans += [(one.start_byte, one.end_byte) for one in targets[1:]]
+    return spans
 
 
 def without_time(words: Sequence[str]) -> Sequence[str]:
