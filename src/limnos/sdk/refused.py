@@ -57,11 +57,14 @@ class Refused:
         return identity(info) in self._linked
 
     def _named(self, names: Sequence[str], wanted: Sequence[str], path: str) -> bool:
-        start = tuple(names[: len(wanted)])
-        if start == tuple(wanted):
+        if len(names) < len(wanted):
+            return False
+        if tuple(names[: len(wanted)]) == wanted:
             return True
-        alike = [name_key(name) for name in start] == [name_key(name) for name in wanted]
-        return alike and _stat(path) is None  # when it is there, its identity says whether this is it
+        for name, key in zip(names, wanted, strict=False):
+            if name != key and name_key(name) != name_key(key):
+                return False
+        return _stat(path) is None  # when it is there, its identity says whether this is it
 
     def _holds(self, root: Path) -> bool:
         identities = self.identities()

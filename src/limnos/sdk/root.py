@@ -194,10 +194,12 @@ class Root:
         the root; if one does, the folders on the way are compared with it.
         """
         parts = self.parts(path)
-        if not self._straight or not parts or ".." in parts or self._may_meet_refused(parts):
+        if not self._straight or not parts or ".." in parts:
             return None
         root, name = self.descriptor(), "/".join(parts)
         try:
+            if self.refused.may_be_below and self._meets_refused(root, parts):
+                return None
             seen = open_on_this_disk(root, name, PATH_ONLY | os.O_NOFOLLOW)
             regular = stat.S_ISREG(os.fstat(seen).st_mode)
             os.close(seen)
@@ -205,16 +207,13 @@ class Root:
         except OSError:
             return None
 
-    def _may_meet_refused(self, parts: Sequence[str]) -> bool:
-        if not self.refused.may_be_below:
-            return False
-        root, identities = self.descriptor(), self.refused.identities()
-        above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
-        try:
-            met = {identity(os.stat(name, dir_fd=root, follow_symlinks=False)) for name in above}
-        except OSError:
-            return True
-        return self.refused.by_name(parts) or not met.isdisjoint(identities)
+    def _meets_refused(self, root: int, parts: Sequence[str]) -> bool:
+        identities = self.refused.identities()
+        for depth in range(1, len(parts)):
+            above = os.stat("/".join(parts[:depth]), dir_fd=root, follow_symlinks=False)
+            if identity(above) in identities:
+                return True
+        return self.refused.by_name(parts)
 
     def _place(self, names: tuple[str, ...], path: str, make: Make | None) -> Place | None:
         """The place of names as they are; None when one of them is a link. Raises OSError."""
