@@ -1,9 +1,10 @@
-"""B-sandbox: what running a command inside the sandbox costs over running it bare.
+"""What running a command inside the sandbox costs over running it bare.
 
 usage: python benchmarks/sandbox.py [--quick] [--repeat N]
 
 Unit: milliseconds from the start of `/bin/true` to its known end, the launcher included, median of runs that
-alternate between bare and sandboxed in one process, in a workspace that is a git repository with 200 files.
+alternate between bare and sandboxed in one process, in a workspace that is a git repository with 200 files
+and lies beside this file.
 The sandbox is the one that commands get: mounts, stand-ins, filter and Landlock rules. Target: at most 15 ms
 more than bare.
 """
@@ -75,7 +76,7 @@ def main() -> int:
     sandbox = probe()
     if isinstance(sandbox, NoSandbox):
         raise SystemExit(f"{sandbox.why}; {sandbox.fix}")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
         repeat = 40 if given.quick else given.repeat
         plain, inside = asyncio.run(measure(sandbox, workspace(Path(folder)), repeat))
     added = [more - less for less, more in zip(plain, inside, strict=True)]

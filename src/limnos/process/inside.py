@@ -5,7 +5,6 @@ with what else is to be done: items that end with NUL and begin with a letter fo
 value is in anybody's list of processes.
 """
 
-import ctypes
 import os
 import resource
 import sys
@@ -59,7 +58,7 @@ def _prepare(given: Order) -> None:
         name, number = item.decode().split("=")
         _limit(getattr(resource, f"RLIMIT_{name}"), int(number))
     for number in (_SIGPIPE, _SIGXFSZ):  # the interpreter ignores them, the program must not inherit that
-        ctypes.CDLL(None).signal(number, None)
+        landlock.call("signal", number, None)
     _close_others({int(item) for item in given.get(b"k", [])})
     change = [(os.fsdecode(path), landlock.CHANGE) for path in given.get(b"c", [])]
     landlock.restrict([("/", landlock.SHOW), ("/dev", landlock.USE), *change])

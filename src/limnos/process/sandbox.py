@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from limnos.process import inside, repository, seccomp, system
+from limnos.process import cgroup, inside, repository, seccomp, system
 from limnos.process.mounts import Arguments, Kind, covered, ordered
 from limnos.process.placeholders import Placeholders
 from limnos.process.plan import Plan, plan
@@ -31,7 +31,8 @@ _FLAGS = (
     "--unshare-all", "--unshare-user", "--disable-userns", "--new-session", "--die-with-parent",
     "--cap-drop", "ALL", "--clearenv",
 )  # fmt: skip
-_MOST_PROCESSES = 4096
+_MOST_PROCESSES = 2048
+_LANDLOCK_WITH_SCOPES = 6
 _NESTED_FRESH_S = 30.0
 _ASK_VERSION = (
     f"import sys; sys.path.insert(0, {system.OURS!r}); from limnos.process import landlock;"
@@ -52,17 +53,27 @@ class Sandbox:
     def __init__(self, bwrap: str, landlock: int = 0) -> None:
         self.bwrap = bwrap
         self.landlock = landlock
+        self._groups = cgroup.place() if os.geteuid() == 0 else ""
         self._filter = seccomp.program(platform.machine())
         self._nested: dict[str, tuple[float, list[str]]] = {}
 
     @property
     def note(self) -> str:
-        """What this kernel lacks of the second line of defence; empty when nothing."""
+        """What is weaker on this machine than it could be, for a person to read; empty when nothing is."""
+        weaker: list[str] = []
         if not self.landlock:
-            return "this kernel has no Landlock: only namespaces, mounts and the system call filter hold"
-        if self.landlock < 6:
-            return f"Landlock {self.landlock} cannot keep abstract sockets apart; the system call filter does"
-        return ""
+            weaker.append(
+                "this kernel has no Landlock: only namespaces, mounts and the system call filter hold"
+            )
+        elif self.landlock < _LANDLOCK_WITH_SCOPES:
+            weaker.append(
+                f"Landlock {self.landlock} does not keep abstract sockets apart, only the filter does"
+            )
+        if os.geteuid() == 0 and not self._groups:
+            weaker.append(
+                "nothing counts the processes of root here: a fork bomb ends with its time limit only"
+            )
+        return "; ".join(weaker)
 
     @contextmanager
     def enter(self, spec: ChildSpec, profile: Profile) -> Generator[ChildSpec]:
@@ -82,6 +93,10 @@ class Sandbox:
                 arguments = Arguments()
                 undo.callback(arguments.close)
                 inner = self._inner(spec, profile, made, arguments)
+                if self._groups:
+                    group = cgroup.make(self._groups, spec.limits.processes or _MOST_PROCESSES)
+                    undo.callback(cgroup.remove, group)
+                    inner = replace(inner, argv=cgroup.joined(group, inner.argv))
             except OSError as error:
                 where = error.filename or profile.workspace
                 raise StartError(
