@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limnos.agent.edit_history import History, UndoError
@@ -148,6 +148,7 @@ def test_the_same_bytes_again_are_no_change(session: Session) -> None:
     assert len(session.history) == 1
 
 
+@settings(deadline=None)  # the disk decides how long a write takes
 @given(
     st.lists(
         st.tuples(st.sampled_from(["a.txt", "b/c.txt"]), st.none() | st.binary(max_size=6) | st.just("undo")),
