@@ -76,6 +76,7 @@ class World:
     """A workspace, secrets around it, servers and a process; close it at the end."""
 
     def __init__(self, folder: Path) -> None:
+        self.sleep = str(secrets.randbelow(10**8) + 10**8)
         self.canary = f"CANARY-{secrets.token_hex(8)}"
         self.outside, self.state, self.workspace = folder / "outside", folder / "state", folder / "ws"
         self.inner = self.workspace / "data" / "state"
@@ -196,7 +197,7 @@ class World:
             "STATE": str(self.state), "INNER": str(self.inner), "PORT": str(self.port),
             "UDP_PORT": str(self.udp_port), "PATH_SOCKET": str(self.outside / "sock"),
             "ABSTRACT": self.abstract_name, "VICTIM": str(self.victim.pid),
-            "PYTHON": PYTHON,
+            "PYTHON": PYTHON, "SLEEP": self.sleep,
         }  # fmt: skip
 
     def profile(self, **changes: object) -> Profile:

@@ -2,9 +2,9 @@
 
 A script gets WS (the workspace), OUT (a folder outside with `secret`, whose text is the canary), STATE (a
 hidden folder outside) and INNER (a hidden folder inside the workspace), both with `token`, that hold the canary
-too, PORT, UDP_PORT, PATH_SOCKET and ABSTRACT (servers outside), VICTIM (a process outside), PYTHON. It has
-escaped when the canary is in its output, when it prints ESCAPED, or when something outside or a protected name
-has changed.
+too, PORT, UDP_PORT, PATH_SOCKET and ABSTRACT (servers outside), VICTIM (a process outside), PYTHON, SLEEP
+(a number that only its own processes have as an argument). It has escaped when the canary is in its output, when
+it prints ESCAPED, or when something outside or a protected name has changed.
 """
 # ruff: noqa: E501  (a script is one line)
 
@@ -474,14 +474,14 @@ def processes() -> list[Attempt]:
             all_environments="cat /proc/*/environ | tr '\\0' '\\n' | grep CANARY-",
             command_lines="cat /proc/*/cmdline | tr '\\0' '\\n' | grep CANARY-",
             keys_by_name="env | grep -E '(API_KEY|TOKEN|SECRET|PASSWORD|OPENAI|ANTHROPIC)' && echo ESCAPED",
-            outer_variables="env | grep -vE '^(PATH|HOME|WS|OUT|STATE|INNER|PORT|UDP_PORT|PATH_SOCKET|ABSTRACT|VICTIM|PYTHON|PWD|SHLVL|_|OLDPWD)=' && echo ESCAPED",
+            outer_variables="env | grep -vE '^(PATH|HOME|WS|OUT|STATE|INNER|PORT|UDP_PORT|PATH_SOCKET|ABSTRACT|VICTIM|PYTHON|SLEEP|PWD|SHLVL|_|OLDPWD)=' && echo ESCAPED",
             terminal="echo x > /dev/tty && echo ESCAPED",
             console_device="echo x > /dev/console && echo ESCAPED",
             other_terminals="ls /dev/pts | grep -v ptmx && echo ESCAPED",
             serial="echo x > /dev/ttyS0 && echo ESCAPED; echo x > /dev/tty0 && echo ESCAPED",
-            daemon='setsid nohup bash -c "exec -a limnos-left-over sleep 977" > /dev/null 2>&1 &',
-            daemon_twice='(setsid sh -c "(exec sleep 977) &" &) > /dev/null 2>&1',
-            stopped_daemon='setsid sh -c "kill -STOP \\$\\$; sleep 977" > /dev/null 2>&1 &',
+            daemon='setsid nohup bash -c "exec -a limnos-left-over sleep $SLEEP" > /dev/null 2>&1 &',
+            daemon_twice='(setsid sh -c "(exec sleep $SLEEP) &" &) > /dev/null 2>&1',
+            stopped_daemon='setsid sh -c "kill -STOP \\$\\$; sleep $SLEEP" > /dev/null 2>&1 &',
         ),
         *python(
             "process",
@@ -495,7 +495,7 @@ def processes() -> list[Attempt]:
                     [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 15)]
                     if os.fork() == 0:
                         [os.close(n) for n in range(3)]
-                        os.execvp('sleep', ['sleep', '977'])
+                        os.execvp('sleep', ['sleep', os.environ['SLEEP']])
                     os._exit(0)""",
         ),
     ]

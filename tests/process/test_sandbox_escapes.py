@@ -34,13 +34,13 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     made.close()
 
 
-def left_over() -> list[int]:
+def left_over(world: World) -> list[int]:
     """Processes on this machine that the attempts of the family `process` start and leave behind."""
     found: list[int] = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
-                if b"\x00977\x00" in (folder / "cmdline").read_bytes():
+                if f"\0{world.sleep}\0".encode() in (folder / "cmdline").read_bytes():
                     found.append(int(folder.name))
             except (FileNotFoundError, ProcessLookupError):
                 continue
@@ -75,7 +75,7 @@ def test_no_attempt_gets_out(family: str, world: World) -> None:
     assert world.changed() == []
     assert world.reached() == []
     assert world.victim_is_well()
-    assert asyncio.run(gone(*left_over()))
+    assert asyncio.run(gone(*left_over(world)))
     assert not planted(world)
 
 
@@ -241,7 +241,7 @@ def test_without_a_sandbox_processes_are_killed_and_left_over(world: World) -> N
     bare(
         world, "process: kill_victim", "process: daemon", "process: daemon_twice", "process: ignoring_daemon"
     )
-    left = left_over()
+    left = left_over(world)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert len(left) == 3

@@ -58,9 +58,11 @@ def ordered(mounts: Iterable[Mount]) -> list[Mount]:
 
 
 def _repeats(mount: Mount, known: Mapping[str, Mount]) -> bool:
-    """Whether the mount around it shows the same already."""
-    around = next((known[path] for path in _above(mount.path) if path in known), None)
-    return mount.kind is Kind.READ and not mount.source and around is not None and around.kind is Kind.READ
+    """Whether the mount around it does the same already, or must not be loosened."""
+    around = next((known[path].kind for path in _above(mount.path) if path in known), None)
+    if around is Kind.FIXED:
+        return mount.kind in (Kind.READ, Kind.WRITE, Kind.FIXED)
+    return mount.kind is around is Kind.READ and not mount.source
 
 
 def _above(path: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
@@ -18,7 +19,8 @@ from limnos.process.beneath import open_parent
 
 _FOLDER_MODE = stat.S_ISVTX | 0o555
 _FILE_MODE = stat.S_ISVTX | 0o444
-_TRIES = 100
+_TRIES = 2000
+_PAUSE_S = 0.001
 
 
 class Wanted(NamedTuple):
@@ -75,6 +77,7 @@ class Placeholders:
                 if (descriptor := _open(parent, wanted)) is not None:
                     self._held.append(Held(wanted, parent, descriptor))
                     return
+                time.sleep(_PAUSE_S)  # another one removes it right now, which takes some microseconds
         except OSError as error:
             theirs = os.fstat(parent).st_uid != os.geteuid()
             if error.errno == errno.EROFS or (error.errno == errno.EACCES and theirs):

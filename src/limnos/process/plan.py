@@ -114,7 +114,9 @@ class _Guard:
                 self.name(path, name.when_absent)
         for path in named_in_config(self._workspace):
             self.name(path, when_absent=True)
-        for index, path in enumerate(nested(self._workspace)):
+        fixed = [mount.path for mount in self._mounts if mount.kind is Kind.FIXED]
+        found = [path for path in nested(self._workspace) if not any(below(path, one) for one in fixed)]
+        for index, path in enumerate(found):
             self._mounts += pinned(path, self._workspace)
             self._git(path, whole=index >= _WRITABLE_NESTED)
 
@@ -164,13 +166,21 @@ def _hide(mounts: list[Mount], wanted: dict[str, Wanted], profile: Profile, home
     for path in (*profile.hidden, *(one for one in secrets if one not in named)):
         if not covered(path, shown):
             continue
-        if below(path, profile.workspace):
-            mounts += pinned(path, profile.workspace)
         kind = kind_of(path)
-        if kind is not None and not stat.S_ISDIR(kind):
-            mounts.append(Mount(path, Kind.NOTHING))
-        elif kind is not None:
-            mounts.append(Mount(path, Kind.BLANK))
-        elif path in profile.hidden and os.path.isdir(os.path.dirname(path)):
-            wanted[path] = Wanted(path)
-            mounts.append(Mount(path, Kind.BLANK))
+        if kind is None or is_ours(path):
+            if path not in profile.hidden:
+                continue
+            at = _outermost_absent(path)
+            wanted[at] = Wanted(at)
+        else:
+            at = path
+        is_file = kind is not None and not stat.S_ISDIR(kind)
+        mounts.append(Mount(at, Kind.NOTHING if is_file else Kind.BLANK))
+        for root in (profile.workspace, *profile.writable):
+            mounts += pinned(at, root)
+
+
+def _outermost_absent(path: str) -> str:
+    while not os.path.lexists(parent := os.path.dirname(path)) or is_ours(parent):
+        path = parent
+    return path
