@@ -7,6 +7,7 @@ import pytest
 
 from limnos.kernel.tools import Output
 from tests.agent.tools import Toolbox
+from tests.processes import ends, sleep_of_its_own
 
 
 @pytest.fixture
@@ -68,24 +69,28 @@ def test_output_that_is_no_text_is_shown_as_well_as_can_be(box: Toolbox) -> None
 
 
 def test_a_command_that_takes_too_long_is_killed_with_its_children(box: Toolbox) -> None:
-    output = ran(box, f"{box.sleep} & echo begun; wait", timeout_s=1)
+    sleep = sleep_of_its_own()
+    output = ran(box, f"{sleep} & echo begun; wait", timeout_s=1)
 
     assert output.error is not None
     assert (output.error.reason, output.text) == ("timeout", "begun\n")
     assert "killed" in output.error.detail
-    assert not box.sleeps()
+    assert ends(sleep)
 
 
 def test_a_command_that_ignores_its_end_is_killed(box: Toolbox) -> None:
-    output = ran(box, f"trap '' TERM; ({box.sleep}); while true; do sleep 0.1; done", timeout_s=1)
+    sleep = sleep_of_its_own()
+    output = ran(box, f"trap '' TERM; ({sleep}); while true; do sleep 0.1; done", timeout_s=1)
 
     assert output.error is not None
-    assert not box.sleeps()
+    assert ends(sleep)
 
 
 def test_a_cancelled_command_is_killed_with_its_children(box: Toolbox) -> None:
+    sleep = sleep_of_its_own()
+
     async def story() -> None:
-        work = asyncio.ensure_future(box.start("run_command", command=f"{box.sleep} & echo begun; wait"))
+        work = asyncio.ensure_future(box.start("run_command", command=f"{sleep} & echo begun; wait"))
         while "begun\n" not in box.said:
             await asyncio.sleep(0)
         work.cancel()
@@ -94,14 +99,15 @@ def test_a_cancelled_command_is_killed_with_its_children(box: Toolbox) -> None:
 
     asyncio.run(asyncio.wait_for(story(), 30))
 
-    assert not box.sleeps()
+    assert ends(sleep)
 
 
 def test_what_a_command_leaves_in_the_background_is_gone_when_it_ends(box: Toolbox) -> None:
-    output = ran(box, f"({box.sleep} &) ; setsid {box.sleep} & echo done")
+    sleep = sleep_of_its_own()
+    output = ran(box, f"({sleep} &) ; setsid {sleep} & echo done")
 
     assert output.text == "done\n"
-    assert not box.sleeps()
+    assert ends(sleep)
 
 
 def test_a_command_sees_the_declared_environment_and_no_key(

@@ -2,9 +2,6 @@
 
 import asyncio
 import os
-import secrets
-import time
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -40,15 +37,6 @@ def commands_in(folder: Path) -> Commands:
     return Commands(Workbench(str(folder), ENVIRONMENT, place, probe, (str(folder / ".limnos"),)))
 
 
-def _runs(command: str) -> bool:
-    words = command.replace(" ", "\0").encode() + b"\0"
-    for process in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            if process.read_bytes() == words:
-                return True
-    return False
-
-
 @dataclass
 class Toolbox:
     """Tools over a folder; `call` does what the kernel does with arguments and failures."""
@@ -64,8 +52,6 @@ class Toolbox:
         self.blobs = MemoryBlobs()
         self.root.mkdir(exist_ok=True)
         self.commands = commands_in(self.root)
-        # a command of its own number, to be found among all processes, in whatever namespace it runs
-        self.sleep = f"sleep 3{secrets.randbelow(10**8):08}"
         inputs = ToolInputs(
             Files(self.root, (self.root / ".limnos",)),
             self.commands,
@@ -92,13 +78,6 @@ class Toolbox:
             return await tool.execute(checked.value, ToolContext("c1", str(self.root), self._report))
         except ToolFailure as failure:
             return failure.error
-
-    def sleeps(self) -> bool:
-        """Whether a process of `sleep` runs; one that is ending has a moment."""
-        deadline = time.monotonic() + 5
-        while (running := _runs(self.sleep)) and time.monotonic() < deadline:
-            pass
-        return running
 
     def text(self, name: str, **arguments: Any) -> str:
         """The text of a success."""

@@ -22,6 +22,7 @@ from limnos.kernel.events import (
 from limnos.kernel.pairing import check_pairing
 from limnos.service.client import Session
 from tests.architecture.source import ROOT
+from tests.processes import ends, sleep_of_its_own
 from tests.service.house import House, Talk, answering, call, is_gone, of_type, run, step
 from tests.store.disks import full_disk
 
@@ -29,6 +30,7 @@ SLOW = step("one two three four five six", delay=0.05)
 CRASH = """
 import asyncio, os, signal, sys
 from pathlib import Path
+from tests.processes import ends, sleep_of_its_own
 from tests.service.house import House, answering, call, step
 from limnos.kernel.events import CallProgress, TextDelta
 
@@ -89,7 +91,8 @@ def test_a_stop_in_mid_stream_keeps_what_was_said_and_the_next_message_works(tmp
 
 def test_a_stop_kills_the_command_that_runs_and_its_children(tmp_path: Path) -> None:
     house = House(tmp_path)
-    command = "sleep 300 & echo $! > child; echo ready; wait"
+    sleep = sleep_of_its_own()
+    command = f"{sleep} & echo ready; wait"
 
     async def story() -> Talk:
         kernel = house.kernel(step("", call("run_command", command=command)), step("ok"), grace_seconds=1)
@@ -107,7 +110,7 @@ def test_a_stop_kills_the_command_that_runs_and_its_children(tmp_path: Path) -> 
     talk = run(story())
 
     assert [event.outcome for event in talk.of(CallFinished)] == ["cancelled"]
-    assert is_gone(int((house.work / "child").read_text()))
+    assert ends(sleep)
     assert valid(talk)
     assert house.divergence(talk) is None
 

@@ -28,7 +28,7 @@ from limnos.agent.trust import Guide, guide_in
 from limnos.agent.workbench import PERSONA, commands_of, rules_of
 from limnos.agent.workplace import Workplace
 from limnos.context.window import Window, WindowSettings
-from limnos.kernel.approvals import Gate, GateSettings
+from limnos.kernel.approvals import Gate, GateRules, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.conversation import fold
 from limnos.kernel.events import Event, JobChanged, PlanUpdated, SessionStarted, Warned
@@ -141,8 +141,7 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         questions if opening.attended else None,
         stream,
         ids,
-        stored_rules(log.history.events, opening.cwd),
-        rules,
+        GateRules(stored_rules(log.history.events, opening.cwd), rules),
     )
     stages = Pipeline()
     tools = Toolset(

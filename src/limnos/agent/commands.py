@@ -139,7 +139,8 @@ class Commands:
 
     def _is_missing(self, part: Part) -> bool:
         word = part.words[0] if part.words else ""
-        return bool(word) and not part.program and word not in BUILTINS and "/" not in word
+        plain = bool(word) and word[0] not in "<>&" and "/" not in word
+        return plain and not part.program and word not in BUILTINS
 
     def _instead(self, program: str) -> str:
         other = equivalent(program, self._bench.environment.get("PATH", os.defpath))

@@ -101,11 +101,18 @@ class GateSettings(NamedTuple):
     may_store: bool = True
 
 
+class GateRules(NamedTuple):
+    """The rules that hold in this session only, and the book of those that stay."""
+
+    session: Sequence[Rule] = ()
+    book: RuleBook | None = None
+
+
 class Gate:
     """Decides about calls of one session.
 
-    `rules` are those of the session, to which a person's *always* adds; `book` has those that stay.
-    `judge` decides before anybody is asked; it is another one only where a record is replayed.
+    A person's *always* adds to `rules`. `judge` decides before anybody is asked; it is another one only where
+    a record is replayed.
     """
 
     def __init__(
@@ -114,16 +121,15 @@ class Gate:
         approver: Approver | None,
         stream: EventStream,
         ids: Ids,
-        rules: Sequence[Rule] = (),
-        book: RuleBook | None = None,
+        rules: "GateRules | None" = None,
         judge: "Judge | None" = None,
     ) -> None:
         self.settings = settings
-        self.rules = list(rules)
+        self.rules = list(rules.session) if rules else []
         self._approver = approver
         self._stream = stream
         self._ids = ids
-        self._book = book
+        self._book = rules.book if rules else None
         self._judge = judge or by_findings
         self._asked = 0
 

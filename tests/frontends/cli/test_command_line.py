@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from limnos.frontends.cli import checks
 from limnos.frontends.cli.table import COMMANDS
+from limnos.process import sandbox
 from limnos.providers.catalogue import entry
 from limnos.providers.weights import Weights
 from limnos.testing.model_server import JSON, Answer, ModelServer
@@ -26,7 +28,7 @@ limnos: an agent you can leave running
   git diff | limnos run "review this" -
 
 Work      run  open  sessions  replay  export  rename  fork
-Trust     config  secrets  doctor
+Trust     approvals  trust  config  secrets  doctor
 Grow      model
 Service   status  completion
 
@@ -417,11 +419,17 @@ def test_doctor_fails_with_a_fix_when_the_model_is_missing(tmp_path: Path) -> No
     assert all(record["fix"] for record in found.values() if record["state"] == "failed")
 
 
-def test_doctor_says_that_there_is_no_sandbox(tmp_path: Path) -> None:
+def test_doctor_says_which_sandbox_there_is(tmp_path: Path) -> None:
     done = limnos(tmp_path, "doctor", LIMNOS_MODEL=script(tmp_path, SAYS_HELLO))
-    text = "none yet: commands run with your rights, so every command asks"
-    assert f"sandbox\task\t{text}\n" in done.stdout
-    assert done.returncode == 0
+    assert "sandbox\tdone\tbubblewrap, system call filter, Landlock " in done.stdout
+
+
+def test_doctor_says_that_there_is_no_sandbox_and_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "probe", lambda: sandbox.probe("/nowhere"))
+    found = checks.sandbox_check()
+    assert found.state == "ask"
+    assert "every one asks" in found.text
+    assert found.fix
 
 
 def test_a_server_that_does_not_answer_is_not_taken_into_use(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def checks(console: Console) -> Iterator[Check]:
     yield _disk(console)
     yield _settings(console)
     yield _model(console)
-    yield _sandbox()
+    yield sandbox_check()
     yield _processor()
     yield _terminal(console)
     yield _python()
@@ -103,7 +103,8 @@ def _server(console: Console, name: str) -> Check:
     return Check("model", "done", f"{name}, its server answers")
 
 
-def _sandbox() -> Check:
+def sandbox_check() -> Check:
+    """Whether commands run in a sandbox; without one every command asks."""
     found = probe()
     if isinstance(found, NoSandbox):
         return Check(

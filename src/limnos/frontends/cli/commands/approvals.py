@@ -1,7 +1,7 @@
 """`limnos approvals`: the rules that were stored, and what the gate makes of a command."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from limnos.agent.explaining import Explained, explained
 from limnos.agent.rules import EFFECTS, SHELL, Kept, short_name
@@ -44,7 +44,7 @@ def explain(
     mode: Annotated[str | None, Option("--mode", metavar="MODE", help="as in mode ask, auto or yolo")] = None,
     as_json: Annotated[bool, Option("--json", help="one record")] = False,
 ) -> None:
-    """Say what the gate would do with a command in this folder, part by part, and why."""
+    """Say what the gate would do with a command here, part by part."""
     settings = load(console.environment, {"mode": mode} if mode else {})
     commands = commands_of(console.environment, settings, console.folder)
     found = explained(
@@ -60,18 +60,27 @@ def explain(
     _show(console, found)
 
 
+class Examples(NamedTuple):
+    """What a new rule has to cover, and what it must leave alone."""
+
+    example: Annotated[
+        str | None, Option("--example", metavar="TEXT", help="something that it must cover")
+    ] = None
+    counter: Annotated[
+        str | None, Option("--counter-example", metavar="TEXT", help="something that it must not cover")
+    ] = None
+
+
+NO_EXAMPLES = Examples()
+
+
 def add(
     console: Console,
     effect: Annotated[str, Argument(metavar="EFFECT", help="allow, ask or deny")],
     match: Annotated[str, Argument(metavar="PATTERN", help="the command or path; * stands for any text")],
     tool: Annotated[str, Option("--tool", metavar="TOOL", help="the tool it is for (run_command)")] = SHELL,
     everywhere: Annotated[bool, Option("--everywhere", help="in every folder, not in this one only")] = False,
-    example: Annotated[
-        str | None, Option("--example", metavar="TEXT", help="something that it must cover")
-    ] = None,
-    counter: Annotated[
-        str | None, Option("--counter-example", metavar="TEXT", help="something that it must not cover")
-    ] = None,
+    examples: Examples = NO_EXAMPLES,
 ) -> None:
     """Store a rule for this folder, or with --everywhere for all."""
     if effect not in EFFECTS:
@@ -81,9 +90,8 @@ def add(
     if tool == SHELL and effect == "allow":
         program = reading_of(console.environment, console.folder).locate(match.split(" ", 1)[0])
     rule = Rule(effect, tool, match, scope, folder, program)
-    rules_of(console.environment, console.folder).add(
-        rule, [example] if example else (), [counter] if counter else ()
-    )
+    covered, spared = [examples.example or ""], [examples.counter or ""]
+    rules_of(console.environment, console.folder).add(rule, [*filter(None, covered)], [*filter(None, spared)])
     console.done(f"stored {short_name(rule)}: {_said(rule)}", "limnos approvals explain 'COMMAND'")
 
 

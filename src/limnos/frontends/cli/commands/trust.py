@@ -26,7 +26,7 @@ def list_folders(
 
 
 def add(console: Console) -> None:
-    """Trust this folder: its settings count, and its AGENTS.md (else CLAUDE.md) informs the model."""
+    """Trust this folder: its settings and its AGENTS.md or CLAUDE.md count."""
     TrustFile(console.environment.home).remember(
         console.folder, "trusted", console.now().isoformat(timespec="seconds")
     )
@@ -36,7 +36,7 @@ def add(console: Console) -> None:
 
 
 def remove(console: Console) -> None:
-    """Trust this folder no more; you are asked again when there is a reason."""
+    """Trust this folder no more; you are asked again when it matters."""
     if not TrustFile(console.environment.home).forget(console.folder):
         console.say_line(console.look.signed("idle", "nothing was stored about this folder"))
         return
