@@ -66,7 +66,7 @@ def _repeats(mount: Mount, known: Mapping[str, Mount]) -> bool:
 
 
 def _above(path: str) -> Iterator[str]:
-    while (path := os.path.dirname(path)) != "/":
+    while path := path.rpartition("/")[0]:
         yield path
 
 

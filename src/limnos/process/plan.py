@@ -161,8 +161,9 @@ class _Guard:
 def _hide(mounts: list[Mount], wanted: dict[str, Wanted], profile: Profile, home: str) -> None:
     """Put nothing in place of what must not be seen, and keep it from being made where it could be."""
     named = {*profile.readable, *profile.writable}
-    secrets = [os.path.join(home, name) for name in SECRET_IN_HOME] if home else []
     shown = [mount for mount in mounts if mount.kind in SHOWN]
+    at_home = home and any(below(home, one.path) or below(one.path, home) for one in shown)
+    secrets = [os.path.join(home, name) for name in SECRET_IN_HOME] if at_home else []
     for path in (*profile.hidden, *(one for one in secrets if one not in named)):
         if not covered(path, shown):
             continue
