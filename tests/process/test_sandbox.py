@@ -1,6 +1,7 @@
 """Programs work inside the sandbox, and it leaves nothing behind."""
 
 import asyncio
+import contextlib
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -107,6 +109,46 @@ def test_a_repository_is_worked_in_as_usual(sandbox: Sandbox, tmp_path: Path) ->
         ).stdout
         == b""
     )
+
+
+def test_a_repository_inside_can_be_removed_and_made_again(sandbox: Sandbox, tmp_path: Path) -> None:
+    repository(tmp_path)
+    for script in ("git clone -q . copy", "ls copy", "rm -rf copy/* copy/.git", "git clone -q . other"):
+        inside(sandbox, tmp_path, script)
+    shutil.rmtree(tmp_path / "copy")
+    done = inside(
+        sandbox, tmp_path, "git clone -q . copy && git -C copy log --oneline && cd other && git add -A"
+    )
+    assert done.exit == 0, done.output
+
+
+def test_a_folder_swapped_for_a_link_all_the_time_shows_nothing_of_the_outside(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "secret").write_text("canary")
+    workspace = tmp_path / "ws"
+    (workspace / "x" / ".git").mkdir(parents=True)
+    (workspace / "link").symlink_to("../out")
+    over = threading.Event()
+
+    def swap() -> None:
+        while not over.is_set():
+            for one, other in (("x", "y"), ("link", "x"), ("x", "link"), ("y", "x")):
+                os.rename(workspace / one, workspace / other)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    said: list[bytes] = []
+    try:
+        for _ in range(40):
+            with contextlib.suppress(StartError):  # noticed before anything was mounted
+                said.append(inside(Sandbox(sandbox.bwrap), workspace, "cat */secret */*/secret").output)
+    finally:
+        over.set()
+        swapping.join()
+    assert said
+    assert not any(b"canary" in text for text in said)
 
 
 def test_settings_of_a_repository_fail_with_a_clear_error(sandbox: Sandbox, tmp_path: Path) -> None:

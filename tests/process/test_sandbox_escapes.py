@@ -169,7 +169,7 @@ def test_without_a_stand_in_for_the_common_folder_settings_come_from_elsewhere(
 def test_without_a_mount_of_its_own_the_folder_of_git_is_replaced(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_parts(self: plan._Guard, path: str, whole: bool = False) -> None:  # type: ignore[reportPrivateUsage]
+    def only_parts(self: plan._Guard, path: str, whole: bool = False, when_absent: bool = False) -> None:  # type: ignore[reportPrivateUsage]
         self._mounts += [plan.Mount(one, plan.Kind.FIXED) for one in repository.parts(path).fixed]  # type: ignore[reportPrivateUsage]
 
     monkeypatch.setattr(plan._Guard, "_git", only_parts)  # type: ignore[reportPrivateUsage]

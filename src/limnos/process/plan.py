@@ -109,7 +109,7 @@ class _Guard:
         """The table's names, what git is set up to run, and repositories inside the workspace."""
         for path, name in names(self._workspace, home):
             if name.path == GIT:
-                self._git(path)
+                self._git(path, when_absent=True)
             else:
                 self.name(path, name.when_absent)
         for path in named_in_config(self._workspace):
@@ -117,7 +117,6 @@ class _Guard:
         fixed = [mount.path for mount in self._mounts if mount.kind is Kind.FIXED]
         found = [path for path in nested(self._workspace) if not any(below(path, one) for one in fixed)]
         for index, path in enumerate(found):
-            self._mounts += pinned(path, self._workspace)
             self._git(path, whole=index >= _WRITABLE_NESTED)
 
     def name(self, path: str, when_absent: bool) -> None:
@@ -141,12 +140,13 @@ class _Guard:
         kind = Kind.BLANK if wanted.content is None else Kind.FIXED
         self._mounts.append(Mount(wanted.path, kind))
 
-    def _git(self, path: str, whole: bool = False) -> None:
+    def _git(self, path: str, whole: bool = False, when_absent: bool = False) -> None:
         """A `.git`: a file as it is, a folder without what makes git run something."""
         kind = kind_of(path)
         if kind is None or not stat.S_ISDIR(kind) or is_ours(path):
-            self.name(path, when_absent=True)
+            self.name(path, when_absent)
             return
+        self._mounts += pinned(path, self._workspace)
         inner = parts(path)
         if whole or inner.whole:
             self._mounts.append(Mount(path, Kind.FIXED))
