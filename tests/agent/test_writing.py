@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -78,13 +79,13 @@ def test_a_turn_that_is_stopped_in_the_middle_of_a_write_ends_after_it(
 ) -> None:
     house = House(tmp_path)
     (house.work / "a.txt").write_text("old")
-    gate, write = Gate(), Files.write
+    gate, whole = Gate(), Files.change
 
-    def slow(files: Files, path: str, data: bytes) -> bool:
+    def slow(files: Files, path: str, new: Callable[[bytes | None], bytes], *, at: str | None = None) -> bool:
         gate.work()
-        return write(files, path, data)
+        return whole(files, path, new, at=at)
 
-    monkeypatch.setattr(Files, "write", slow)
+    monkeypatch.setattr(Files, "change", slow)
 
     async def story() -> Talk:
         kernel = house.kernel(step("", change), step("never"))

@@ -2,7 +2,22 @@
 
 from random import Random
 
-PROGRAMS = ("alpha", "beta", "git", "ls", "nope", "gamma-2", "x_y", "make", "é", "a.b", "grep", "if1", "time2", "beep")
+PROGRAMS = (
+    "alpha",
+    "beta",
+    "git",
+    "ls",
+    "nope",
+    "gamma-2",
+    "x_y",
+    "make",
+    "é",
+    "a.b",
+    "grep",
+    "if1",
+    "time2",
+    "beep",
+)
 _PLAIN = ("a", "-l", "--flag=x", "x.y", "a=b", "-", "--", "k:v", "@a", "%p", "+x", "^a", "a,b", "{}", "{a}", "a{b", "HEAD@{1}",
           "1", "22", "=", "a#b", "!", "!x", "é", "日本", "a]b", "in", "do", "fi", "then", "if", "for", "time", "}", "{", "[", "]")  # fmt: skip
 _INSIDE = " \t|&;<>()#*?[]{}~!=a-b\n\\x日"
@@ -35,11 +50,29 @@ def simple(random: Random) -> str:
     """A program with arguments and harmless redirections."""
     name = random.choice(PROGRAMS)
     if random.random() < 0.15:
-        name = random.choice((f"'{name}'", f'"{name}"', f"\\{name}", f"{name[:1]}''{name[1:]}", f"{name[:1]}\\\n{name[1:]}"))
+        name = random.choice(
+            (f"'{name}'", f'"{name}"', f"\\{name}", f"{name[:1]}''{name[1:]}", f"{name[:1]}\\\n{name[1:]}")
+        )
     words = [name, *(word(random) for _ in range(random.randrange(4)))]
     if random.random() < 0.15:
         place = random.randrange(1, len(words) + 1)
-        words.insert(place, random.choice((">/dev/null", "2>&1", "2>/dev/null", "> /dev/null", "</dev/null", "&>/dev/null", "1>&2", "> out.txt", "2>>'e r r'", "< /dev/null")))
+        words.insert(
+            place,
+            random.choice(
+                (
+                    ">/dev/null",
+                    "2>&1",
+                    "2>/dev/null",
+                    "> /dev/null",
+                    "</dev/null",
+                    "&>/dev/null",
+                    "1>&2",
+                    "> out.txt",
+                    "2>>'e r r'",
+                    "< /dev/null",
+                )
+            ),
+        )
     return "".join(one + random.choice(_SPACES) for one in words[:-1]) + words[-1]
 
 
@@ -47,7 +80,24 @@ def plain(random: Random) -> str:
     """A list of pipelines of simple commands."""
     text = simple(random)
     for _ in range(random.choice((0, 0, 0, 1, 1, 2, 4))):
-        joint = random.choice((" && ", "&&", " || ", "||", "; ", ";", "\n", " | ", "|", " # note; x\n", " &&\n", " |\n", ";\n\n", " |& "))
+        joint = random.choice(
+            (
+                " && ",
+                "&&",
+                " || ",
+                "||",
+                "; ",
+                ";",
+                "\n",
+                " | ",
+                "|",
+                " # note; x\n",
+                " &&\n",
+                " |\n",
+                ";\n\n",
+                " |& ",
+            )
+        )
         text += joint + simple(random)
     return text + random.choice(("", "", "", ";", "\n", " # end", "  "))
 

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+from collections.abc import Callable
 from functools import partial
 
 from limnos.agent.toolbox.diffs import unified
@@ -143,22 +144,34 @@ class _FileTools:
         return Output(head + chosen, f"{path}, {number} of {total} lines", origin="file")
 
     async def write(self, arguments: Arguments, context: ToolContext) -> Output:
-        path = arguments["path"]
+        path, content = arguments["path"], arguments["content"]
         if arguments.get("append", False):
-            await uninterrupted(partial(self._append, path, arguments["content"]), call=context.call)
-            said = f"added {counted(line_count(arguments['content']), 'line')} to the end of {path}"
+            await self._change(path, lambda before: _appended(path, before or b"", content), context)
+            said = f"added {counted(line_count(content), 'line')} to the end of {path}"
             return Output(said, said)
-        data = _encoded(path, arguments["content"])
-        new = await uninterrupted(partial(self._files.write, path, data), call=context.call)
+        data = _encoded(path, content)
+        new = await self._change(path, lambda _: data, context)
         word = "created" if new else "replaced"
         said = f"{word} {path}, {counted(len(data), 'byte')}"
         return Output(said, said)
 
     async def edit(self, arguments: Arguments, context: ToolContext) -> Output:
         path = arguments["path"]
-        edited = await uninterrupted(partial(self._edit, arguments), call=context.call)
-        said = f"changed {counted(edited.places, 'place')} in {path}, the first in line {edited.line}"
+        made: list[Edited] = []
+
+        def edited(before: bytes | None) -> bytes:
+            made.append(_edited(arguments, before))
+            return made[-1].data
+
+        await self._change(path, edited, context)
+        places, line = made[-1].places, made[-1].line
+        said = f"changed {counted(places, 'place')} in {path}, the first in line {line}"
         return Output(said, said)
+
+    async def _change(self, path: str, new: Callable[[bytes | None], bytes], context: ToolContext) -> bool:
+        """Change the file that the path leads to now, and no other; True when it is new."""
+        name = self.subject({"path": path})
+        return await uninterrupted(partial(self._files.change, path, new, at=name), call=context.call)
 
     async def list(self, arguments: Arguments, context: ToolContext) -> Output:
         path = arguments.get("path") or "."
@@ -175,7 +188,7 @@ class _FileTools:
         path = arguments["path"]
         before = self._before(path)
         appends, content = arguments.get("append", False), arguments["content"]
-        after = self._appended(path, content) if appends else _encoded(path, content)
+        after = _appended(path, before, content) if appends else _encoded(path, content)
         named = f"{path}{self._linked(path)}"
         changes = f"adds to the end of {named}" if appends else f"replaces {named}"
         reason = changes if before else f"creates {named}, {counted(len(after), 'byte')}"
@@ -183,8 +196,8 @@ class _FileTools:
 
     def preview_edit(self, arguments: Arguments) -> Preview:
         path = arguments["path"]
-        edited = self._edited(arguments)
         before = self._files.read(path)
+        edited = _edited(arguments, before)
         reason = f"changes 1 file, {counted(edited.places, 'place')}{self._linked(path)}"
         return Preview(unified(path, before, edited.data), (reason,), self._rule("edit_file", arguments))
 
@@ -209,16 +222,6 @@ class _FileTools:
         real = self.subject({"path": path})
         return "" if os.path.basename(path) == os.path.basename(real) else f", which is {real}"
 
-    def _append(self, path: str, content: str) -> None:
-        self._files.write(path, self._appended(path, content))
-
-    def _appended(self, path: str, content: str) -> bytes:
-        _encoded(path, content)
-        try:
-            return append_lines(self._before(path), content)
-        except EditError as error:
-            raise _failure(path, error) from None
-
     def _before(self, path: str) -> bytes:
         try:
             return self._files.read(path)
@@ -227,23 +230,29 @@ class _FileTools:
                 raise
             return b""
 
-    def _edit(self, arguments: Arguments) -> Edited:
-        edited = self._edited(arguments)
-        self._files.write(arguments["path"], edited.data)
-        return edited
 
-    def _edited(self, arguments: Arguments) -> Edited:
-        data = self._files.read(arguments["path"])
-        try:
-            return replace_exactly(
-                data,
-                arguments["old"],
-                arguments["new"],
-                replace_all=arguments.get("replace_all", False),
-                encoding=arguments.get("encoding"),
-            )
-        except EditError as error:
-            raise _failure(arguments["path"], error) from None
+def _appended(path: str, before: bytes, content: str) -> bytes:
+    _encoded(path, content)
+    try:
+        return append_lines(before, content)
+    except EditError as error:
+        raise _failure(path, error) from None
+
+
+def _edited(arguments: Arguments, before: bytes | None) -> Edited:
+    path = arguments["path"]
+    if before is None:
+        raise ToolFailure("not_found", f"{path} does not exist", "list the folder, or find_files")
+    try:
+        return replace_exactly(
+            before,
+            arguments["old"],
+            arguments["new"],
+            replace_all=arguments.get("replace_all", False),
+            encoding=arguments.get("encoding"),
+        )
+    except EditError as error:
+        raise _failure(path, error) from None
 
 
 def _first_line(arguments: Arguments, total: int) -> int:
