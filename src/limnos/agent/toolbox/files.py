@@ -10,7 +10,7 @@ from limnos.agent.toolbox.diffs import unified
 from limnos.agent.toolbox.suggesting import suggesting, suggesting_preview
 from limnos.agent.toolbox.writing import uninterrupted
 from limnos.kernel.findings import Findings, Part
-from limnos.kernel.messages import Arguments, ErrorReason
+from limnos.kernel.messages import Arguments, ErrorReason, ToolError
 from limnos.kernel.seams import Rule
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext, ToolFailure
 from limnos.sdk.edits import Edited, EditError, EditFault, append_lines, replace_exactly
@@ -82,6 +82,7 @@ def _writers(tools: "_FileTools") -> list[Tool]:
         private=True,
         edits_files=True,
         findings=tools.findings,
+        preflight=tools.preflight,
         preview=tools.preview_write,
         state=tools.state,
         plugin="files",
@@ -118,6 +119,14 @@ class _FileTools:
         subject = self.subject(arguments)
         reason = self._special(str(arguments.get("path", ".")))
         return Findings((Part(subject=subject),), (f"{subject}: {reason}",) if reason else ())
+
+    def preflight(self, arguments: Arguments) -> ToolError | None:
+        """Why this path can never be written: it leads out of the folder, or belongs to limnos."""
+        try:
+            self._files.name(str(arguments["path"]))
+        except ToolFailure as failure:
+            return failure.error
+        return None
 
     def _special(self, path: str) -> str | None:
         try:
