@@ -17,8 +17,10 @@ from limnos.testing.case_kinds import (
     edits,
     pairing,
     retry_after,
+    secrets,
     session_damage,
     streaming,
+    terminal,
 )
 
 Check: TypeAlias = Callable[[dict[str, Any]], str | None]
@@ -30,8 +32,10 @@ KINDS: dict[str, Check] = {
     "edits": edits.check,
     "pairing": pairing.check,
     "retry_after": retry_after.check,
+    "secrets": secrets.check,
     "session_damage": session_damage.check,
     "streaming": streaming.check,
+    "terminal": terminal.check,
 }
 
 
