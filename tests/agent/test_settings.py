@@ -320,7 +320,12 @@ def test_commands_see_no_key_and_nothing_of_ours() -> None:
         "LANG": "C",
     }
 
-    assert read_environment(given).child_environment() == {"PATH": "/bin", "HOME": "/h", "LANG": "C"}
+    assert read_environment(given).child_environment() == {
+        "PATH": "/bin",
+        "HOME": "/h",
+        "LANG": "C",
+        "LIMNOS_COMMAND": "1",
+    }
 
 
 def test_the_reasoning_policies_are_those_that_a_route_knows(tmp_path: Path) -> None:

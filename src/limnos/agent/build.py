@@ -208,7 +208,7 @@ class _Work(NamedTuple):
     """What tools work on, and the way to take back what they did to files."""
 
     inputs: ToolInputs
-    undo: Callable[[], Undone]
+    undo: Callable[[], Undone | None]
 
 
 def _work(
@@ -232,7 +232,7 @@ def _work(
         publish_plan=publish_plan,
         blobs=base.blobs,
     )
-    return _Work(inputs, partial(history.undo, files))
+    return _Work(inputs, lambda: history.undo(files) if len(history) else None)
 
 
 def _offer_jobs(catalogue: Catalogue, event: Event) -> None:

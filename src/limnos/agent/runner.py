@@ -71,7 +71,7 @@ class Fittings(NamedTuple):
     history: Callable[[int], list[Event]]
     finish: Callable[[], None]
     jobs: Jobs
-    undo: Callable[[], Undone]
+    undo: Callable[[], Undone | None]
     persona: str
     model: str
     mode: str
@@ -199,8 +199,11 @@ class Runner:
         """End a background command. Raises UsageError when there is none of that name."""
         await self._fit.jobs.stop(name)
 
-    async def undo(self) -> Undone:
-        """Take back the newest change of a file. Raises UsageError while a turn runs, and UndoError."""
+    async def undo(self) -> Undone | None:
+        """Take back the newest change of a file, if one is left.
+
+        Raises UsageError while a turn runs, and UndoError.
+        """
         if self._turn is not None:
             raise UsageError("a turn runs, and may change files itself", "stop it with Esc, then /undo")
         return await asyncio.to_thread(self._fit.undo)

@@ -115,6 +115,7 @@ WORKSPACE_KEYS = frozenset({"steps", "context.inline", "command.seconds"})
 _WORKSPACE_FILE = ".limnos/config.toml"
 _MOST_BYTES = 1_000_000
 _LARGEST = 10**15  # exact as a float; no setting has a use for more
+COMMAND_MARK = "LIMNOS_COMMAND"  # set in every command of the agent, which may not change rules and settings
 _FOR_COMMANDS = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR",
 )  # fmt: skip
@@ -155,8 +156,9 @@ class Environment(NamedTuple):
         return next((name for name in names if is_zone(name)), "UTC")
 
     def child_environment(self) -> dict[str, str]:
-        """What commands that the agent runs may see: no key, no token, nothing of ours."""
-        return {name: self.variables[name] for name in _FOR_COMMANDS if name in self.variables}
+        """What commands that the agent runs may see: no key, no token; and that it is limnos that runs them."""
+        seen = {name: self.variables[name] for name in _FOR_COMMANDS if name in self.variables}
+        return {**seen, COMMAND_MARK: "1"}
 
     def pip_environment(self) -> dict[str, str]:
         """What pip sees: where this machine's package index is, and no secret of ours."""

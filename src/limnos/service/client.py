@@ -125,10 +125,10 @@ class Session(Protocol):
         """End a background command. Raises errors.UsageError when there is none of that name."""
         ...
 
-    async def undo(self) -> Undone:
-        """Take back the newest change that a file tool made and that was not taken back yet.
+    async def undo(self) -> Undone | None:
+        """Take back the newest change that a file tool made and that was not taken back yet; None without one.
 
-        Raises LimnosError when a turn runs, when nothing is left, and when the file was changed since.
+        Raises LimnosError when a turn runs, and when the file was changed since.
         """
         ...
 

@@ -116,9 +116,10 @@ class LocalSession:
         """See `Session`."""
         await self._runner.stop_job(name)
 
-    async def undo(self) -> Undone:
+    async def undo(self) -> Undone | None:
         """See `Session`."""
-        return Undone(*await self._runner.undo())
+        undone = await self._runner.undo()
+        return Undone(*undone) if undone is not None else None
 
     @property
     def closed(self) -> bool:

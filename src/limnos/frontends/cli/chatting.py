@@ -33,10 +33,10 @@ def chat_with(
             return 0
     else:
         ensure(console, settings, yes=yes)
-    if how.session is None:
-        _ask_trust(console, how)
     if _redraws(console):
         console.greeting.complete(f" in {console.look.path(console.folder)}  next: type a task, or /help")
+    if how.session is None:
+        _ask_trust(console, how)
     return asyncio.run(_chat(console, flags, how, fork))
 
 

@@ -180,6 +180,8 @@ class Desk:
     async def undo(self, _: str) -> list[Line]:
         """take back the newest change of a file"""
         undone = await self.session.undo()
+        if undone is None:
+            return [self.console.look.signed("idle", "no change of a file in this session is left to undo")]
         what = "is gone again" if undone.removed else "is as it was before"
         left = f"; {counted(undone.left, 'change')} left" if undone.left else ""
         return [self.console.look.signed("done", f"{one_line(undone.path)} {what}{left}")]

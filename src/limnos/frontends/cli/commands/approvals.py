@@ -7,6 +7,7 @@ from limnos.agent.explaining import Explained, explained
 from limnos.agent.rules import EFFECTS, SHELL, Kept, short_name
 from limnos.agent.settings import load
 from limnos.agent.workbench import commands_of, reading_of, rules_of
+from limnos.frontends.cli.ancestry import refuse_own_commands
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import command_text, one_line
 from limnos.frontends.cli.words import Argument, Option
@@ -45,6 +46,8 @@ def explain(
     as_json: Annotated[bool, Option("--json", help="one record")] = False,
 ) -> None:
     """Say what the gate would do with a command here, part by part."""
+    if not " ".join(words).strip():
+        raise UsageError("there is no COMMAND to explain", "limnos approvals explain 'git status'")
     settings = load(console.environment, {"mode": mode} if mode else {})
     commands = commands_of(console.environment, settings, console.folder)
     found = explained(
@@ -83,6 +86,7 @@ def add(
     examples: Examples = NO_EXAMPLES,
 ) -> None:
     """Store a rule for this folder, or with --everywhere for all."""
+    refuse_own_commands("changing rules")
     if effect not in EFFECTS:
         raise UsageError(f"the effect is {one_line(effect)}", f"one of: {', '.join(EFFECTS)}")
     scope, folder = ("everywhere", "") if everywhere else ("persona", str(Path(console.folder).resolve()))
@@ -100,6 +104,7 @@ def remove(
     name: Annotated[str, Argument(metavar="ID", help="the id of the rule, from limnos approvals list")],
 ) -> None:
     """Forget a rule; the next call that it covered asks again."""
+    refuse_own_commands("changing rules")
     kept = rules_of(console.environment, console.folder).remove(name)
     console.done(f"removed {_said(kept.rule)}", "limnos approvals list")
 

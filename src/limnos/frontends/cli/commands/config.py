@@ -6,6 +6,7 @@ from typing import Annotated
 
 from limnos.agent.settings import KEYS, Explanation, Layer, Value, explain, known_key, load
 from limnos.agent.settings_file import set_value, unset_value
+from limnos.frontends.cli.ancestry import refuse_own_commands
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import chosen_name
@@ -37,6 +38,7 @@ def set_key(
     value: Annotated[str, Argument(metavar="VALUE", help="the new value; secrets go to limnos secrets")],
 ) -> None:
     """Store a setting in the home."""
+    refuse_own_commands("changing settings")
     if key in ("model", "fallback") or (key.startswith(PREFIX) and key.endswith(".model")):
         refuse_key(f"the value of {key}", value)
     stored = set_value(console.environment, key, value)
@@ -47,6 +49,7 @@ def set_key(
 
 def unset(console: Console, key: _Key) -> None:
     """Remove a setting from the home; the next layer counts again."""
+    refuse_own_commands("changing settings")
     if not unset_value(console.environment, key):
         if not key.startswith(PREFIX):
             known_key(key)

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from limnos.agent.trust import TrustFile, waiting_in
+from limnos.frontends.cli.ancestry import refuse_own_commands
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.words import Option
@@ -27,6 +28,7 @@ def list_folders(
 
 def add(console: Console) -> None:
     """Trust this folder: its settings and its AGENTS.md or CLAUDE.md count."""
+    refuse_own_commands("trusting a folder")
     TrustFile(console.environment.home).remember(
         console.folder, "trusted", console.now().isoformat(timespec="seconds")
     )
