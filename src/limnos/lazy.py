@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import httpcore2 as httpcore2
     import httpx2 as httpx2
     import jsonschema_rs as jsonschema_rs
+    import keyring as keyring
     import quicktok as quicktok
     import re2 as re2
     import tomlkit as tomlkit
@@ -29,6 +30,7 @@ _SLOW = {
     "httpcore2": "httpcore2",
     "httpx2": "httpx2",
     "jsonschema_rs": "jsonschema_rs",
+    "keyring": "keyring",
     "metadata": "importlib.metadata",
     "quicktok": "quicktok",
     "re2": "re2",

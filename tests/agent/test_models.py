@@ -85,10 +85,10 @@ def test_a_key_comes_from_a_variable_or_a_secret_and_is_never_shown(tmp_path: Pa
     Secrets(place.home).set("mine", KEY)
 
     for where in ("env:MY_KEY", "secret:mine"):
-        secret = key_of(where, place)
+        secret = key_of(where, place, "a.test")
         assert secret.reveal() == KEY
         assert KEY not in f"{secret} {secret!r}"
-    assert key_of("", place).reveal() == ""
+    assert key_of("", place, "a.test").reveal() == ""
     assert stat.S_IMODE((place.home / "secrets.toml").stat().st_mode) == 0o600
 
 
@@ -99,7 +99,7 @@ def test_a_key_that_is_not_there_is_an_error_with_the_fix_and_without_the_key(
     tmp_path: Path, where: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
-        key_of(where, environment(tmp_path, EMPTY=""))
+        key_of(where, environment(tmp_path, EMPTY=""), "a.test")
 
     assert caught.value.fix
     assert KEY not in caught.value.what + caught.value.fix

@@ -1,7 +1,10 @@
 """Secrets: one private file, and no value anywhere else."""
 
+import fcntl
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,7 +64,7 @@ def test_a_value_with_control_characters_is_refused_and_not_repeated(tmp_path: P
     assert not (tmp_path / "secrets.toml").exists()
 
 
-@pytest.mark.parametrize("name", ["", "a b", "../x", "a.b", "x" * 65, "ä", "name\n"])
+@pytest.mark.parametrize("name", ["", "a b", "../x", "a.b", "x" * 65, "ä", "name\n", "uses", "keyring"])
 def test_a_name_that_cannot_be_one_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError):
         Secrets(tmp_path).set(name, VALUE)
@@ -103,3 +106,42 @@ def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path: Path) -> No
 
     with pytest.raises(StorageError, match="regular"):
         Secrets(tmp_path).names()
+
+
+@pytest.mark.parametrize("content", ['uses = "x"', "keyring = 1", "[uses]\none = 1", "[keyring]\nnames = 2"])
+def test_a_table_that_is_none_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "secrets.toml").write_text(content)
+    (tmp_path / "secrets.toml").chmod(0o600)
+
+    with pytest.raises(SettingsError) as caught:
+        Secrets(tmp_path).names()
+
+    assert caught.value.fix
+
+
+def test_writers_at_the_same_time_do_not_lose_the_values_of_each_other(tmp_path: Path) -> None:
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom limnos.store.secrets import Secrets\n"
+        "home, name = Path(sys.argv[1]), sys.argv[2]\n"
+        "for n in range(10): Secrets(home).set(f'{name}-{n}', f'value of {name}')\n"
+    )
+    writers = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path), f"w{number}"]) for number in range(4)
+    ]
+
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
+    assert len(Secrets(tmp_path).names()) == 40
+
+
+def test_a_writer_that_never_ends_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    secrets = Secrets(tmp_path, lock_seconds=0.05)
+    secrets.set("one", VALUE)
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(StorageError, match="being changed by another program"):
+            secrets.set("two", VALUE)
+        assert secrets.names() == ["one"]
+    finally:
+        os.close(descriptor)
+    secrets.set("two", VALUE)

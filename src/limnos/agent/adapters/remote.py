@@ -6,7 +6,8 @@ from limnos.agent.settings import Environment
 from limnos.kernel.errors import SettingsError
 from limnos.kernel.model import Model
 from limnos.providers.openai_compatible import OpenAICompatible, Surroundings
-from limnos.providers.routes import Route, Secret
+from limnos.providers.routes import Route, Secret, endpoint
+from limnos.store.broker import Broker, host_of
 from limnos.store.secrets import Secrets
 
 
@@ -31,28 +32,18 @@ def route_of(provider: str, model: str, sources: Sources) -> Route:
     if not table.get("base_url"):
         key = f"providers.{provider}.base_url"
         raise SettingsError(f"{key} is not set", f"limnos config set {key} ADDRESS")
-    table["api_key"] = key_of(str(table.get("api_key", "")), sources.environment)
+    purpose = host_of(endpoint(str(table["base_url"]), provider))
+    table["api_key"] = key_of(str(table.get("api_key", "")), sources.environment, purpose)
     for name in ("timeout_s", "connect_timeout_s"):
         if name in table:
             table[name] = float(table[name])
     return Route(name=provider, model=chosen, **table)
 
 
-def key_of(where: str, environment: Environment) -> Secret:
-    """The key that `env:NAME` or `secret:NAME` stands for; nothing for the empty text."""
-    kind, _, name = where.partition(":")
+def key_of(where: str, environment: Environment, purpose: str) -> Secret:
+    """The key that `env:NAME` or `secret:NAME` stands for, to go to `purpose`; none for the empty text."""
     if not where:
         return Secret()
-    if kind == "env":
-        value = environment.text(name)
-        if not value:
-            raise SettingsError(
-                f"the variable {name} is not set or empty", f"export {name}=..., or limnos secrets set"
-            )
-        return Secret(value, name)
-    if kind == "secret":
-        value = Secrets(environment.home).get(name) or ""
-        if not value:
-            raise SettingsError(f"no secret is called {name}", f"limnos secrets set {name}")
-        return Secret(value, f"secret {name}")
-    raise SettingsError("a key stands in the settings in plain text", "write env:NAME or secret:NAME instead")
+    value = Broker(Secrets(environment.home), environment.text).value(where, purpose)
+    kind, _, name = where.partition(":")
+    return Secret(value, name if kind == "env" else f"secret {name}")
