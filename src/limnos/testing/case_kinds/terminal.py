@@ -3,7 +3,7 @@
 import base64
 import importlib
 import os
-from typing import Any
+from typing import Any, cast
 
 from limnos.agent.shell import Place, inspect
 from limnos.kernel.approvals import MAX_PARTS
@@ -23,7 +23,7 @@ def check(case: dict[str, Any]) -> str | None:
     except UnicodeEncodeError:
         return f"what is shown is no text: {rendered!r}"
     for wanted in case["expect"]["visible_contains"]:
-        choices: list[str] = wanted if isinstance(wanted, list) else [wanted]
+        choices = cast("list[str]", wanted if isinstance(wanted, list) else [wanted])
         if not any(choice.casefold() in rendered.casefold() for choice in choices):
             return f"{choices} cannot be read in {rendered[:2000]!r}"
     for lacking in map(base64.b64decode, case["expect"]["lacks_b64"]):
