@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from limnos.agent.equivalents import equivalent
 from limnos.agent.shell import (
@@ -25,8 +25,11 @@ from limnos.kernel.findings import Findings, Part
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import Rule
 from limnos.kernel.tools import Preview
-from limnos.process.sandbox import NoSandbox, Profile, Sandbox
+from limnos.process.profile import NoSandbox, Profile
 from limnos.process.spawn import ChildSpec
+
+if TYPE_CHECKING:
+    from limnos.process.sandbox import Sandbox
 
 NETWORK = Part(("network",), reason="it asks for the network")
 SHELL_FLAGS = ("bash", "--norc", "--noprofile", "-c")
@@ -42,7 +45,7 @@ class Workbench(NamedTuple):
     workspace: str
     environment: Mapping[str, str]
     place: Place
-    sandbox: Callable[[], Sandbox | NoSandbox]
+    sandbox: "Callable[[], Sandbox | NoSandbox]"
     hidden: tuple[str, ...]
     folders: tuple[str, ...] = ()
 

@@ -53,7 +53,7 @@ from limnos.kernel.seams import Clock, Rendered, parse_principal
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Parts, Turn
-from limnos.process.sandbox import NoSandbox
+from limnos.process.profile import NoSandbox
 from limnos.sdk.files import Files
 from limnos.sdk.schema import SchemaValidator
 from limnos.store.audit import History, read_history

@@ -6,17 +6,26 @@ import shutil
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from limnos import process
 from limnos.agent.commands import Commands, Workbench, extra_folders
 from limnos.agent.rules import Reading, StoredRules
 from limnos.agent.settings import Environment, Settings
 from limnos.agent.shell import Place, inspect
-from limnos.process import sandbox
+
+if TYPE_CHECKING:
+    from limnos.process.profile import NoSandbox
+    from limnos.process.sandbox import Sandbox
 
 PERSONA = "default"
 _SYSTEM = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin")
 
-probe = cache(sandbox.probe)
+
+@cache
+def probe() -> "Sandbox | NoSandbox":
+    """The sandbox of this machine, looked for once."""
+    return process.sandbox.probe()
 
 
 def commands_of(environment: Environment, settings: Settings, folder: str) -> Commands:

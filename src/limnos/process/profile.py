@@ -35,3 +35,10 @@ class Profile(NamedTuple):
         said = [_FORM, self.workspace, *map(sorted, (self.hidden, self.readable, self.writable))]
         text = json.dumps([*said, self.network, self.protect, names, SECRET_IN_HOME], ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+class NoSandbox(NamedTuple):
+    """Why there is no sandbox on this machine, and what a person can do about it."""
+
+    why: str
+    fix: str

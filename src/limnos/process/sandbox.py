@@ -14,12 +14,12 @@ import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import NamedTuple
 
 from limnos.process import cgroup, inside, repository, seccomp, system
 from limnos.process.mounts import Arguments, Kind, covered, ordered
 from limnos.process.placeholders import Placeholders
 from limnos.process.plan import Plan, plan
+from limnos.process.profile import NoSandbox as NoSandbox
 from limnos.process.profile import Profile
 from limnos.process.spawn import ChildSpec, StartError, resolve
 
@@ -38,13 +38,6 @@ _ASK_VERSION = (
     f"import sys; sys.path.insert(0, {system.OURS!r}); from limnos.process import landlock;"
     " print('landlock', landlock.version())"
 )
-
-
-class NoSandbox(NamedTuple):
-    """Why there is no sandbox on this machine, and what a person can do about it."""
-
-    why: str
-    fix: str
 
 
 class Sandbox:

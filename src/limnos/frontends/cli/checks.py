@@ -16,7 +16,7 @@ from limnos.frontends.cli.fetching import chosen_name, weights
 from limnos.frontends.cli.probing import ask_server
 from limnos.frontends.cli.times import size
 from limnos.kernel.errors import LimnosError
-from limnos.process.sandbox import NoSandbox
+from limnos.process.profile import NoSandbox
 from limnos.providers.catalogue import catalogue
 from limnos.providers.embedded_runtime import CPU_FLAGS, missing_cpu_flags
 
