@@ -8,22 +8,24 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from limnos.sdk.expression import Expression
+
 MAX_UNPACKED = 1_000_000  # bytes of one compressed piece
 MAX_RUNS = 1_000  # encoded pieces of one text that are looked into
-_INVISIBLE = re.compile(
+_INVISIBLE = Expression(
     "[\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]+"
 )
-_PERCENT = re.compile("(?:%[0-9A-Fa-f]{2})+")
-_ESCAPE = re.compile(
+_PERCENT = Expression("(?:%[0-9A-Fa-f]{2})+")
+_ESCAPE = Expression(
     r"\\u\{?([0-9A-Fa-f]{4,6})\}?|\\x([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{1,6});|&#(\d{1,7});|\\([0-7]{3})"
     r"|\\([\"'/\\])"
 )
-_QUOTED = re.compile("(?:=[0-9A-F]{2}){2,}")
-_SPACED = re.compile(r"(?<!\S)\S(?:([ .-])\S)(?:\1\S){6,}(?!\S)")  # one by one, with the same sign between
-_SPLIT = re.compile(r"[\"'`]?[ \t]*(?:\\|\+|\.\.|=)?[ \t]*\r?\n[ \t>|]*(?:\+|\.|&)?[ \t]*[\"'`]?")
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
-_BASE32 = re.compile(r"(?<![0-9A-Za-z])[A-Z2-7]{16,}={0,6}")
-_HEX = re.compile(r"(?<![0-9A-Za-z])(?:[0-9A-Fa-f]{2}[ :]?){8,}(?![0-9A-Za-z])")
+_QUOTED = Expression("(?:=[0-9A-F]{2}){2,}")
+_SPACED = Expression(r"(?<!\S)\S(?:([ .-])\S)(?:\1\S){6,}(?!\S)")  # one by one, with the same sign between
+_SPLIT = Expression(r"[\"'`]?[ \t]*(?:\\|\+|\.\.|=)?[ \t]*\r?\n[ \t>|]*(?:\+|\.|&)?[ \t]*[\"'`]?")
+_BASE64 = Expression(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_BASE32 = Expression(r"(?<![0-9A-Za-z])[A-Z2-7]{16,}={0,6}")
+_HEX = Expression(r"(?<![0-9A-Za-z])(?:[0-9A-Fa-f]{2}[ :]?){8,}(?![0-9A-Za-z])")
 _GZIP = b"\x1f\x8b"
 _ZLIB = (b"x\x01", b"x\x9c", b"x\xda")
 
@@ -80,7 +82,7 @@ def decoded(text: str, of: View | None = None) -> Iterator[View]:
                 yield View(said, [0], [match.span()], whole=True, of=of)
 
 
-def _rewritten(text: str, expression: re.Pattern[str], change: Callable[[re.Match[str]], str]) -> View | None:
+def _rewritten(text: str, expression: Expression, change: Callable[[re.Match[str]], str]) -> View | None:
     pieces: list[str] = []
     starts: list[int] = []
     origins: list[tuple[int, int]] = []
@@ -121,7 +123,7 @@ def _unquoted(match: re.Match[str]) -> str:
         return data.decode("latin-1")
 
 
-_REWRITES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+_REWRITES: tuple[tuple[Expression, Callable[[re.Match[str]], str]], ...] = (
     (_INVISIBLE, lambda match: ""),
     (_PERCENT, _unquoted),
     (_ESCAPE, _unescaped),

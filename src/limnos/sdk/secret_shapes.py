@@ -1,8 +1,14 @@
-"""How secrets look: what the keys of services begin with, where a value stands, and what is no secret."""
+"""How secrets look: what the keys of services begin with, where a value stands, and what is no secret.
+
+Light to import: the command line reads its words with a part of this.
+"""
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
+
+from limnos.sdk.expression import Expression
 
 
 class Shape(NamedTuple):
@@ -12,12 +18,12 @@ class Shape(NamedTuple):
     """
 
     kind: str
-    expression: re.Pattern[str]
+    expression: Expression
     random: bool = False
 
 
 def _shape(kind: str, expression: str, *, random: bool = False, flags: int = 0) -> Shape:
-    return Shape(kind, re.compile(expression, flags), random)
+    return Shape(kind, Expression(expression, flags), random)
 
 
 _IN = r"(?<![A-Za-z0-9])"  # not in the middle of a word
@@ -29,10 +35,21 @@ _SLACK = r"https://hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/"
 _DISCORD = r"https://(?:\w{1,20}\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/"
 _OFFICE = r"https://[A-Za-z0-9.-]{0,100}(?:webhook\.office|outlook\.office|office365)\.com/[a-z0-9]{0,40}/"
 _FEISHU = r"https://open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/"
-# What keys of services begin with before a separator.
+# What the keys of services begin with, and no name does.
+_GITHUB = "gh[opsur]_"
+_GITLAB = "gl(?:pat|ptt|dt|rt|soat|ft|cbt|imt|agent|oas)-"
+_SLACK_TOKEN = "(?:xox[abeoprs]|xapp)-"
+_AMAZON = "(?:AKIA|ASIA|ABIA|ACCA)"
+_GOOGLE = "AIza"
+_PAYMENT = "[rs]k_(?:live|test|prod)_"
+_SURE = (
+    "csk-", "fw_", "gsk_", "hf_", "jina_", "npm_", "ntn_", "nvapi-", "pplx-", "pypi-", "r8_", "tvly-", "xai-",
+)  # fmt: skip
+BEGINNING = "|".join((_GITHUB, _GITLAB, _SLACK_TOKEN, _AMAZON, _GOOGLE, _PAYMENT, *_SURE))
+# What the keys of services begin with before a separator; words of a name may be the same.
 SERVICES = (
-    "npm", "nvapi", "pplx", "tvly", "xai", "gsk", "r8", "csk", "fw", "jina", "ntn", "lin_api",
-    "figd", "dckr_pat", "dop_v1", "doo_v1", "dor_v1", "glsa", "glc", "shpat", "shpss", "shpca",
+    *(beginning[:-1] for beginning in _SURE),
+    "lin_api", "figd", "dckr_pat", "dop_v1", "doo_v1", "dor_v1", "glsa", "glc", "shpat", "shpss", "shpca",
     "shppa", "sntrys", "sntryu", "pul", "phx", "phc", "rnd", "fly", "fo1", "tskey", "hvs", "hvb",
     "hvr", "atlasv1", "rubygems", "pscale_tkn", "pscale_pw", "sbp", "vercel", "nfp", "PMAK", "SG",
     "EAAC", "sq0csp", "sq0atp", "key", "ATATT3", "ATBB", "ATCTT3",
@@ -44,15 +61,15 @@ KNOWN = (
     _shape("private key", r"AGE-SECRET-KEY-1[A-Z0-9]{40,70}"),
     _shape("web token", _WORD + r"eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{4,8000}(?:\.[A-Za-z0-9_-]*)?"),
     _shape("api key", _IN + r"sk-[A-Za-z0-9_-]{16,300}", random=True),
-    _shape("access token", _IN + r"gh[opsur]_[A-Za-z0-9]{16,300}"),
+    _shape("access token", _IN + _GITHUB + "[A-Za-z0-9]{16,300}"),
     _shape("access token", _IN + r"github_pat_[A-Za-z0-9_]{20,300}"),
-    _shape("access token", _IN + r"gl(?:pat|ptt|dt|rt|soat|ft|cbt|imt|agent|oas)-[A-Za-z0-9_.-]{16,300}"),
-    _shape("access token", _IN + r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,300}", random=True),
-    _shape("cloud key", _IN + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _shape("api key", r"AIza[A-Za-z0-9_-]{30,50}"),
+    _shape("access token", _IN + _GITLAB + "[A-Za-z0-9_.-]{16,300}"),
+    _shape("access token", _IN + _SLACK_TOKEN + "[A-Za-z0-9-]{10,300}", random=True),
+    _shape("cloud key", _IN + _AMAZON + "[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _shape("api key", _GOOGLE + "[A-Za-z0-9_-]{30,50}"),
     _shape("access token", _IN + r"ya29\.[A-Za-z0-9_-]{20,2000}"),
     _shape("client secret", _IN + r"GOCSPX-[A-Za-z0-9_-]{20,60}"),
-    _shape("payment key", _IN + r"[rs]k_(?:live|test|prod)_[A-Za-z0-9]{10,300}"),
+    _shape("payment key", _IN + _PAYMENT + "[A-Za-z0-9]{10,300}"),
     _shape("webhook", _IN + r"whsec_[A-Za-z0-9+/=]{16,100}"),
     _shape("access token", _IN + r"hf_[A-Za-z0-9]{20,100}"),
     _shape("access token", _IN + rf"(?:{'|'.join(SERVICES)})[_.-][A-Za-z0-9_.=-]{{16,400}}", random=True),
@@ -85,7 +102,7 @@ PLACED = (
     _shape("seed", r"otpauth://[^\s\"'<>]{0,300}?[?&]secret=(?P<secret>[A-Za-z2-7=%]{8,200})"),
     _shape("access token", rf"[?&;#](?i:{_QUERY})=(?P<secret>[^&\s\"'<>#;)\]]{{16,2000}})", random=True),
 )
-USERINFO = re.compile(
+USERINFO = Expression(
     r"[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<user>[^\s/?#@:\"'<>]{0,100}):(?P<secret>[^\s/?#\"'<>]{1,300})@(?=[^\s@])"
 )
 
@@ -97,36 +114,36 @@ _NAMES = (
     r"auth"
 )
 _NAMES_HAN = "密码|密碼|口令|密钥|密鑰|令牌|秘钥|秘鑰|凭证|憑證|暗号|パスワード|비밀번호"
-NAME = re.compile(rf"(?i:{_NAMES})|{_NAMES_HAN}")
-BEFORE_NAME = re.compile(r"[A-Za-z0-9_.-]{0,40}$")
-ASSIGNED = re.compile(
+NAME = Expression(rf"(?i:{_NAMES})|{_NAMES_HAN}")
+BEFORE_NAME = Expression(r"[A-Za-z0-9_.-]{0,40}$")
+ASSIGNED = Expression(
     r"(?P<rest>[A-Za-z0-9_]{0,20})[\"'\]]{0,2}\s{0,4}(?:=>|:=|[:=：])\s{0,4}"
     r"(?P<quote>[\"'`]?)(?P<secret>[^\s\"'`,;<>(){}\[\]（），。；]{6,500}|(?<=[\"'`])[^\"'`\r\n]{6,500})"
 )
-SAID = re.compile(
+SAID = Expression(
     r"s?(?:[^.\n]{0,30}?\b(?i:is|was|are|to|of|as)\b[:\s]{1,4}|\s{1,4}|[^\n]{0,12}?(?:是|为|為|:|：)\s{0,4})"
     r"[\"'`]?(?P<secret>[A-Za-z0-9+/=_.~-]{16,500})"
 )
 _VAGUE = frozenset({"auth", "pin", "seed", "cookie", "bearer", "credential", "credentials", "pwd"})
-_PATH = re.compile(r"[~.]{0,2}/[\w./-]*")
+_PATH = Expression(r"[~.]{0,2}/[\w./-]*")
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = Expression(
     r"(?i:your[-_ ]|example|placeholder|change[-_ ]?me|redacted|\[hidden|masked|dummy|sample|replace[-_ ]|"
     r"\.\.\.|<|>|\*{3,}|•{3,}|x{4,}|…|^(?:none|null|true|false|undefined|required|optional|todo)$)"
 )
-_REFERENCE = re.compile(
+_REFERENCE = Expression(
     r"^(?:\$|%[A-Z_]+%$|\{\{|@|os\.|process\.|env[.:\[]|secret:|vault:|file:|config\.|settings\.|self\.|getenv|"
     r"import|lambda|function|new |String|str$|int$|bytes$|Optional|[A-Za-z_.]+\(|[A-Za-z_]+\[)"
 )
-_NO_SECRET_LABEL = re.compile(
+_NO_SECRET_LABEL = Expression(
     r"(?i:public|sha\d*|md5|hash|digest|checksum|integrity|fingerprint|commit|tokenizer|token_?type|max_?tokens?|"
     r"tokens?_?(?:count|used|limit|per)|_tokens$|^tokens$|author|authority|authors|key_?id$|secret_?name|"
     r"password_?(?:field|hash|reset|length|min|max|policy|file)|_file$|_path$|_url$|_name$|token_?url)"
 )
-_ORDERED = re.compile(r"[A-Z]?[a-z]{3,}|[0-9]{3,}|[A-Z]{2,}[0-9]*$")
-_LEAST_DISORDER = 4
+_ORDERED = Expression(r"[A-Z][a-z]{2,}|[a-z]{3,}|[0-9]{3,}|[A-Z]{2,}[0-9]*$")
+LEAST_DISORDER = 4  # characters
 _LOOKED_AT = 100  # characters of a value; more say nothing new and take time
-_CAMEL = re.compile(r"[A-Z]?[a-z]+(?:[A-Z][a-z]+)*")
+_CAMEL = Expression(r"[A-Z]?[a-z]+(?:[A-Z][a-z]+)*")
 
 
 def is_random(text: str) -> bool:
@@ -138,8 +155,13 @@ def is_random(text: str) -> bool:
     joined = "".join(parts)
     if len(joined) < 16 or not any(map(str.isdigit, joined)) or not any(map(str.isalpha, joined)):
         return _is_mixed(joined)
-    kept = "".join(_ORDERED.sub("", part) for part in parts if len(part) >= 4)
-    return len(kept) >= max(_LEAST_DISORDER, len(joined) // 8)
+    kept = disorder(part for part in parts if len(part) >= 4)
+    return len(kept) >= max(LEAST_DISORDER, len(joined) // 8)
+
+
+def disorder(parts: Iterable[str]) -> str:
+    """What is left of the parts of a word when words and numbers are taken out of them."""
+    return "".join(_ORDERED.sub("", part) for part in parts)
 
 
 def _is_mixed(text: str) -> bool:

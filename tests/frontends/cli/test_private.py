@@ -2,6 +2,8 @@
 
 import base64
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -92,3 +94,12 @@ def test_a_key_for_the_name_of_a_model_is_refused_without_being_said(word: str) 
         refuse_key("--model", word)
     assert "--model looks like a key" in refused.value.what
     assert word not in refused.value.what + refused.value.fix
+
+
+def test_looking_for_keys_does_not_load_the_scanner() -> None:
+    script = "import sys, limnos.frontends.cli.main; print('limnos.sdk.scan' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True
+    )
+
+    assert done.stdout == "False\n"

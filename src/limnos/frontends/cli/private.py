@@ -8,19 +8,16 @@ import re
 from collections.abc import Sequence
 
 from limnos.kernel.errors import UsageError
+from limnos.sdk import secret_shapes as shapes
+from limnos.sdk.expression import Expression
 
 HIDDEN = "(not shown: it may be a key)"
-_PIECE = re.compile(r"[A-Za-z0-9_+-]+")  # so a key is found behind `Bearer `, `key:`, a quote or a slash
-_KEY = re.compile(r"-*(sk-|eyJ|github_pat_)")  # no name begins so
-_SERVICE = re.compile(
-    r"-*(AIza|AKIA|ASIA|csk-|fw_|gh[opsu]_|glpat-|gsk_|hf_|jina_|npm_|ntn_|nvapi-|pplx-|pypi-|r8_|[rs]k_live_"
-    r"|tvly-|xai-|xox[abeoprs]-)"
-)
-_AFTER_DOT = re.compile(r"AQ\.[A-Za-z0-9_-]{8,}")  # the one beginning with a dot, which parts others
+_PIECE = Expression(r"[A-Za-z0-9_+-]+")  # so a key is found behind `Bearer `, `key:`, a quote or a slash
+_KEY = Expression(r"-*(?:sk-|eyJ|github_pat_)")  # no name begins so
+_SERVICE = Expression(f"-*(?:{shapes.BEGINNING})")
+_AFTER_DOT = Expression(r"AQ\.[A-Za-z0-9_-]{8,}")  # the one beginning with a dot, which parts others
 _SHORT = 8  # parts below that say little: `30B` and `gpt4` look as random as a key
 _LONG = 16
-_DISORDER = 4  # characters
-_ORDERED = re.compile(r"[A-Z][a-z]{2,}|[a-z]{3,}|[0-9]{3,}|^[A-Z]+[0-9]*$")
 
 
 def may_be_key(text: str) -> bool:
@@ -53,6 +50,6 @@ def _is_key(piece: str) -> bool:
     parts = [part for part in re.split("[-_+]", piece[begun.end() if begun else 0 :]) if len(part) >= _SHORT]
     if begun and any(re.search("[A-Z0-9]", part) for part in parts):
         return True
-    kept = "".join(_ORDERED.sub("", part) for part in parts)
+    kept = shapes.disorder(parts)
     mixed = any(map(str.isdigit, "".join(parts))) and any(map(str.isalpha, kept))
-    return mixed and sum(map(len, parts)) >= _LONG and len(kept) >= _DISORDER
+    return mixed and sum(map(len, parts)) >= _LONG and len(kept) >= shapes.LEAST_DISORDER
