@@ -4,6 +4,7 @@ from typing import TypeVar
 
 from limnos.kernel.conversation import Conversation
 from limnos.kernel.events import Event
+from limnos.kernel.masking import Mask, unmasked
 from limnos.kernel.seams import Clock, EventLog, Listener
 
 E = TypeVar("E", bound=Event)
@@ -13,15 +14,23 @@ UNSEEN = 10_000
 
 
 class EventStream:
-    """The events of one session: stamped, written, folded into the conversation, then told."""
+    """The events of one session: masked, stamped, written, folded into the conversation, then told."""
 
-    def __init__(self, session: str, log: EventLog, clock: Clock, conversation: Conversation) -> None:
+    def __init__(
+        self,
+        session: str,
+        log: EventLog,
+        clock: Clock,
+        conversation: Conversation,
+        mask: Mask = unmasked,
+    ) -> None:
         self.session = session
         self.conversation = conversation
         self.clock = clock
         self.turn = conversation.turn
         self.step = conversation.step
         self._log = log
+        self._mask = mask
         # after a crash in mid-turn somebody may have seen numbers of events that are not on the disk
         self._seq = conversation.last_seq + (UNSEEN if conversation.turn_open else 0)
         self._listeners: list[Listener] = []
@@ -45,7 +54,7 @@ class EventStream:
         return stamped
 
     def _stamped(self, event: E) -> E:
-        return event.changed(
+        return self._mask(event).changed(
             seq=self._seq + 1,
             time=self.clock.now(),
             session=self.session,

@@ -50,13 +50,6 @@ class Scanner:
             last = one.end
         return "".join([*pieces, text[last:]]) if pieces else text
 
-    def hide_configured(self, text: str) -> str:
-        """`text` without the configured values as they are; cheap, for what is written all the time."""
-        for value in self._configured:
-            if value in text:
-                text = text.replace(value, "[hidden: configured value]")
-        return text
-
     def _in(self, text: str, depth: int) -> Iterator[Found]:
         yield from self._plain(text)
         last: View | None = None

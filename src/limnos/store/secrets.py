@@ -72,6 +72,10 @@ class Secrets:
         kept = {name: self._vault.get(name) for name in sorted(content.vaulted or ())}
         return content.values | {name: value for name, value in kept.items() if value}
 
+    def file_values(self) -> list[str]:
+        """The values that stand in the file; no keyring is asked."""
+        return [*self._read().values.values()]
+
     def last_four(self, name: str) -> str:
         """What may be shown of a value."""
         value = self.get(name) or ""

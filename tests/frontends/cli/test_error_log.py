@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
-from limnos.frontends.cli.error_log import KEPT, keep
+from limnos.agent.settings import read_environment
+from limnos.frontends.cli.error_log import KEPT, clean, keep
+from limnos.store.secrets import Secrets
 
 
 def test_the_newest_tracebacks_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
@@ -22,3 +24,19 @@ def test_the_newest_tracebacks_are_kept_for_their_owner_alone(tmp_path: Path) ->
 def test_a_home_that_cannot_be_written_is_no_second_mistake(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
     assert keep(tmp_path / "home", "mistake") is None
+
+
+def test_a_traceback_is_kept_without_secrets(tmp_path: Path) -> None:
+    environment = read_environment({"HOME": str(tmp_path)})
+    Secrets(environment.home).set("own", "plain-words-of-lake")
+    key = "sk-" + "Zq7wX2" * 8
+
+    text = clean(
+        environment,
+        f"File x, line 1\nValueError: plain-words-of-lake, {key}, {b'plain-words-of-lake'.hex()}",
+    )
+
+    assert text.startswith(
+        "File x, line 1\nValueError: [hidden: configured value], [hidden: api key], [hidden"
+    )
+    assert "plain-words" not in text

@@ -4,6 +4,7 @@ Data goes to stdout; progress, questions, summaries and errors go to stderr.
 """
 
 import contextlib
+import importlib
 import json
 import sys
 import termios
@@ -22,6 +23,8 @@ from limnos.frontends.cli.output import to_stderr, to_stdout
 from limnos.frontends.cli.private import without_keys
 from limnos.frontends.cli.spans import Line, Span, line, painted
 from limnos.kernel.errors import LimnosError, UsageError
+
+_MASKING = "limnos.agent.masking"  # needed by errors only, and no start shall wait for it
 
 
 @dataclass(slots=True)
@@ -93,8 +96,9 @@ class Console:
             self.say_line(row)
 
     def hide(self, text: str) -> str:
-        """`text` without what was typed on the command line and may be a key."""
-        return without_keys(text, self.words)
+        """`text` without what was typed on the command line and may be a key, and without secrets."""
+        masking = importlib.import_module(_MASKING)
+        return masking.hide_at_hand(self.environment, without_keys(text, self.words))
 
     def fail(self, error: LimnosError) -> int:
         """Say an error and return its exit code."""

@@ -1,15 +1,24 @@
-"""Tracebacks of our own mistakes, kept for a report."""
+"""Tracebacks of our own mistakes, kept for a report, without secrets."""
 
 from datetime import UTC, datetime
 from pathlib import Path
 
+from limnos.agent.masking import spellings, values_at_hand
+from limnos.agent.settings import Environment
+from limnos.sdk.scan import Scanner
 from limnos.store.whole import write_whole
 
 KEPT = 20  # files; a program that fails every minute must not fill the disk
 
 
+def clean(environment: Environment, text: str) -> str:
+    """`text` without what is a secret of this home, and without what looks like one."""
+    values = [form for value in values_at_hand(environment) for form in spellings(value)]
+    return Scanner(values).hide(text)
+
+
 def keep(home: Path, text: str) -> Path | None:
-    """Write a traceback below `home`, for its owner alone, and drop all but the newest `KEPT`.
+    """Write a clean traceback below `home`, for its owner alone, and drop all but the newest `KEPT`.
 
     None when it cannot be written.
     """

@@ -157,12 +157,13 @@ def _command_help(names: Sequence[str]) -> str:
 
 
 def _unexpected(error: Exception, console: Console, *, debug: bool) -> int:
-    text = "".join(traceback.format_exception(error))
+    log = importlib.import_module(_ERROR_LOG)
+    text = log.clean(console.environment, "".join(traceback.format_exception(error)))
     if debug:
         sys.stderr.write(text)
-    kept = importlib.import_module(_ERROR_LOG).keep(console.environment.home, text)
+    kept = log.keep(console.environment.home, text)
     console.complain(
-        f"limnos made a mistake: {type(error).__name__}: {error}",
+        f"limnos made a mistake: {type(error).__name__}: {log.clean(console.environment, str(error))}",
         f"report it with {kept}" if kept else "run it again with --debug and report what it prints",
     )
     return 1

@@ -1,0 +1,114 @@
+"""Which values are secret in a home, and what keeps them out of logs, model context, screens and exports."""
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any, cast
+from urllib.parse import quote
+
+from limnos.agent.settings import Environment, Settings, load
+from limnos.kernel.errors import LimnosError
+from limnos.kernel.masking import Masking
+from limnos.sdk.scan import SHORTEST, Scanner
+from limnos.store.secrets import Secrets
+
+_KINDS = ("env:", "secret:")
+_SHORTEST_CODE = 8  # characters of an encoded form: a shorter one may be part of any word
+
+
+def references(settings: Settings) -> dict[str, list[str]]:
+    """The `env:NAME` and `secret:NAME` that settings name, each with the settings that name it."""
+    found: dict[str, list[str]] = {}
+    for provider, table in settings.providers.items():
+        for where, text in _texts(table, f"providers.{provider}"):
+            if text.startswith(_KINDS):
+                found.setdefault(text, []).append(where)
+    return found
+
+
+def configured_values(environment: Environment, settings: Settings) -> list[str]:
+    """All values that are secret: those of the store, and variables that settings name as keys.
+
+    What also stands openly in the settings (the name of a server given as the key of one that needs none)
+    is no secret. Raises SettingsError when the store cannot be read: then nothing could be promised.
+    """
+    named = (name for kind, _, name in (one.partition(":") for one in references(settings)) if kind == "env")
+    values = [*Secrets(environment.home).values().values(), *map(environment.text, named)]
+    plain = list(_plain(settings))
+    return [
+        value for value in dict.fromkeys(values) if len(value) >= SHORTEST and not _stands_in(value, plain)
+    ]
+
+
+def mask_of(environment: Environment, settings: Settings) -> Masking:
+    """What every event of a session goes through. Raises SettingsError as `configured_values` does."""
+    return _masking(configured_values(environment, settings))
+
+
+def scanner_of(environment: Environment, settings: Settings) -> Scanner:
+    """The scanner for what leaves the house. Raises SettingsError as `configured_values` does."""
+    return Scanner(configured_values(environment, settings))
+
+
+def values_at_hand(environment: Environment) -> list[str]:
+    """The values that can be had at once, for errors: no keyring is asked and nothing is raised."""
+    values: list[str] = []
+    with suppress(LimnosError):
+        values += Secrets(environment.home).file_values()
+    with suppress(LimnosError):
+        names = (one.partition(":") for one in references(load(environment)))
+        values += [environment.text(name) for kind, _, name in names if kind == "env"]
+    return [value for value in values if len(value) >= SHORTEST]
+
+
+def hide_at_hand(environment: Environment, text: str) -> str:
+    """`text` without the values that can be had at once."""
+    return _masking(values_at_hand(environment)).text(text)
+
+
+def spellings(value: str) -> list[str]:
+    """`value` as programs write it most: plain, percent, JSON, hexadecimal, and base64 at any place."""
+    percent, plain = quote(value, safe=""), value.encode("utf-8", "surrogatepass")
+    codes = [plain.hex(), plain.hex().upper(), *_in_base64(plain)]
+    return [
+        value,
+        *{percent, percent.lower(), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+        - {value},
+        *(code for code in dict.fromkeys(codes) if len(code) >= _SHORTEST_CODE),
+    ]
+
+
+def _in_base64(data: bytes) -> Iterator[str]:
+    """What is the same in base64 whatever stands before and behind: one form for each place in a group."""
+    for before, skipped in enumerate((0, 2, 3)):
+        kept = (before + len(data)) * 8 // 6
+        yield base64.b64encode(bytes(before) + data).decode()[skipped:kept]
+        yield base64.urlsafe_b64encode(bytes(before) + data).decode()[skipped:kept]
+
+
+def _masking(values: list[str]) -> Masking:
+    return Masking(form for value in values for form in spellings(value))
+
+
+def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, Mapping):
+        for name, inner in cast("Mapping[str, Any]", value).items():
+            yield from _texts(inner, f"{where}.{name}")
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from _texts(inner, where)
+
+
+def _plain(settings: Settings) -> Iterator[str]:
+    """The texts of settings that everybody sees."""
+    yield settings.model
+    for provider, table in settings.providers.items():
+        yield provider
+        yield from (str(table[name]) for name in ("base_url", "model") if name in table)
+
+
+def _stands_in(value: str, texts: list[str]) -> bool:
+    return any(value in text for text in texts)
