@@ -49,10 +49,11 @@ def test_what_is_set_is_listed_given_rotated_and_removed(tmp_path: Path, kind: s
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_what_is_there_is_rotated(tmp_path: Path, kind: str) -> None:
     with a_store(kind, tmp_path / "home") as secrets:
-        with pytest.raises(UsageError) as caught:
-            secrets.rotate("one", VALUE)
-
-        assert caught.value.fix == "limnos secrets set one"
+        for attempt in (lambda: secrets.rotate("one", VALUE), lambda: secrets.require("one")):
+            with pytest.raises(UsageError) as caught:
+                attempt()
+            assert "limnos secrets set NAME" in caught.value.fix
+            assert "one" not in caught.value.what
         assert secrets.names() == []
 
 

@@ -21,6 +21,7 @@ _MOST_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TABLES = ("keyring", "uses")
 _LOCK_SECONDS = 10.0
+_SET_FIRST = "limnos secrets list shows the names; limnos secrets set NAME stores a new one"
 
 
 class Vault(Protocol):
@@ -89,6 +90,11 @@ class Secrets:
         """Store a new value for a name that has one. Raises UsageError when it has none."""
         self._store(name, value, replace_only=True)
 
+    def require(self, name: str) -> None:
+        """Raise UsageError when no secret is called `name`; it may be a value that was typed by mistake."""
+        if name not in self.names():
+            raise UsageError("no secret has that name", _SET_FIRST)
+
     def remove(self, name: str) -> bool:
         """Forget `name` and what it was used for; False when it was not set."""
         with self._changing():
@@ -141,7 +147,7 @@ class Secrets:
             content = self._read()
             vaulted = content.vaulted or frozenset[str]()
             if replace_only and name not in content.values and name not in vaulted:
-                raise UsageError(f"no secret is called {name}", f"limnos secrets set {name}")
+                raise UsageError("no secret has that name", _SET_FIRST)
             if not self._chosen and content.vaulted is None:
                 self._write(content._replace(values=content.values | {name: value}))
                 return

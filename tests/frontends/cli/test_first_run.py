@@ -78,7 +78,7 @@ def test_a_server_is_used_after_one_real_answer_and_its_key_is_never_shown(tmp_p
     assert "key-1234567890abcdef" not in shown
     assert "key-1234567890abcdef" not in (tmp_path / "home" / "config.toml").read_text()
     keys = [json.loads(row) for row in limnos(tmp_path, "secrets", "list", "--json").stdout.splitlines()]
-    assert keys == [{"name": "own", "last_four": "cdef"}]
+    assert keys == [{"name": "own", "last_four": "cdef", "uses": ["127.0.0.1"]}]
     assert limnos(tmp_path, "config", "get", "model").stdout == "own/small\n"
 
 

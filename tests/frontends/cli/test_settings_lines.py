@@ -86,7 +86,7 @@ def test_a_secret_comes_from_stdin_or_a_file_and_is_never_shown(tmp_path: Path) 
     (tmp_path / "key").write_text(value)
     assert limnos(tmp_path, "secrets", "set", "other", "--key-file", str(tmp_path / "key")).returncode == 0
     listed = limnos(tmp_path, "secrets", "list")
-    assert listed.stdout == "a1b2\topenai\na1b2\tother\n"
+    assert listed.stdout == "a1b2\topenai\tnot used yet\na1b2\tother\tnot used yet\n"
     assert value not in done.stdout + done.stderr + listed.stderr
     assert (tmp_path / "home" / "secrets.toml").stat().st_mode & 0o777 == 0o600
     assert limnos(tmp_path, "secrets", "set", "openai", value).returncode == 2
@@ -103,7 +103,21 @@ def test_a_slip_in_the_settings_file_is_unset_as_its_error_says(tmp_path: Path) 
 @pytest.mark.parametrize("word", ["hunter", "--sk-abc-0123456789"])
 @pytest.mark.parametrize(
     "before",
-    ["", "set own", "set own x", "list", "remove own", "remove", "set own --key-file", "set own --flag"],
+    [
+        "",
+        "set own",
+        "set own x",
+        "list",
+        "remove own",
+        "remove",
+        "set own --key-file",
+        "set own --flag",
+        "rotate",
+        "rotate own",
+        "rotate own --key-file",
+        "allow",
+        "allow own",
+    ],
 )
 def test_what_is_typed_behind_secrets_by_mistake_is_never_repeated(
     tmp_path: Path, before: str, word: str
