@@ -107,12 +107,13 @@ def anything(random: Random, depth: int = 0) -> str:
     if depth > 3 or random.random() < 0.25:
         return simple(random)
     inner, other = anything(random, depth + 1), anything(random, depth + 1)
-    return random.choice(_SHAPES).replace("AAA", inner).replace("BBB", other)
+    shape = random.choice(_SHAPES).replace("FFF", f"f{random.randrange(10**9)}")  # its own name: no recursion
+    return shape.replace("AAA", inner).replace("BBB", other)
 
 
 _SHAPES = (
     "( AAA )", "(AAA)", "{ AAA\n}", "if AAA\nthen BBB\nfi", "if AAA\nthen BBB\nelse alpha\nfi", "for v in 1 2\ndo AAA\ndone",
-    "for v in 1\ndo AAA\nBBB\ndone", "case x in x) AAA\n;; y) BBB\n;; esac", "case x in (y) BBB\n;; *) AAA\n;; esac", "f() { AAA\n}\nf", "function g { AAA\n}\ng",
+    "for v in 1\ndo AAA\nBBB\ndone", "case x in x) AAA\n;; y) BBB\n;; esac", "case x in (y) BBB\n;; *) AAA\n;; esac", "FFF() { AAA\n}\nFFF", "function FFF { AAA\n}\nFFF",
     "! AAA", "AAA\nBBB", "AAA &\nBBB", "X=1 AAA", "X=1\nAAA", "alpha $(AAA\n)", 'alpha "$(AAA\n)" b', "alpha x$(BBB\n)y | AAA",
     "cat <<EOF\n$(AAA\n)\nEOF\nBBB", "cat <<'EOF'\nno $(x) here\nEOF\nAAA", "cat <<-EOF\n\ta\n\tEOF\nAAA", "alpha <<< x\nAAA", "alpha < <(AAA\n)",
     "alpha > >(AAA\n)", "alpha ${x:-$(AAA\n)}", "[[ a == a ]] && AAA", "(( 1 + 1 )) && AAA", "alpha $((1 + 2)) \nAAA", "until alpha\ndo AAA\ndone",

@@ -9,7 +9,8 @@ command_not_found_handle() {
     printf '%s\0' "$@" > "$LOG/$EPOCHREALTIME.$BASHPID"
     case $1 in no*) return 1 ;; esac
 }
-ulimit -f 2000
+ulimit -f 2000 -t 20
+FUNCNEST=8
 mapfile -d '' TEXTS < "$1"
 for NUMBER in "${!TEXTS[@]}"; do
     LOG=$2/$NUMBER

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from limnos.agent.shell import hard
 from limnos.agent.shell.grammar import Assignment, Compound, Item, Node, Pipeline, Redirect, Tree, Simple, read, read_tokens
 from limnos.agent.shell.hidden import hidden_lines
-from limnos.agent.shell.lexer import Piece, Token
+from limnos.agent.shell.lexer import TOO_DEEP, Piece, Token
 from limnos.agent.shell.network import brings_text, needs_network
 from limnos.agent.shell.options import Call, read_options
 from limnos.agent.shell.place import UNKNOWN, Place, is_inside, meanings, protected_name
@@ -19,7 +19,8 @@ from limnos.agent.shell.wrappers import Inner, unwrap
 from limnos.kernel.findings import Part
 from limnos.kernel.messages import ToolError
 
-MAX_DEPTH = 10
+MAX_DEPTH = 12  # texts and wrappers inside each other
+MAX_NODES = 45  # constructs inside each other, whatever they are
 MAX_REASONS = 50
 MAX_FOLDERS = 8
 _KINDS = {
@@ -73,6 +74,7 @@ class Collector:
         self.denied: ToolError | None = None
         self.network: dict[str, None] = {}
         self._known = start(place)
+        self._nodes = 0
         self._foreign = 0
         self._foreign_names: set[str] = set()
         self._calls: dict[str, tuple[set[str], bool]] = {}
@@ -91,6 +93,8 @@ class Collector:
 
     def visit(self, script: Tree, scope: Scope = Scope()) -> None:
         """Look at everything in `script`."""
+        if TOO_DEEP in script.faults:
+            self.deny(_too_deep())
         for fault in script.faults:
             self._ask(f"this cannot be read: {fault}", scope)
         self._items(script.items, scope)
@@ -149,10 +153,15 @@ class Collector:
         return tuple(word.replace("\\n", "\n") for word in words if word not in ("-n", "-e", "-en", "-ne"))
 
     def _node(self, node: Node, scope: Scope) -> None:
+        if self._nodes >= MAX_NODES:
+            self.deny(_too_deep())
+            return
+        self._nodes += 1
         if isinstance(node, Simple):
             self._simple(node, scope)
         else:
             self._compound(node, scope)
+        self._nodes -= 1
 
     def _compound(self, node: Compound, scope: Scope) -> None:
         self._ask(_KINDS[node.kind], scope)
@@ -417,7 +426,7 @@ class Collector:
             self._line(inner.line, scope._replace(unseen=""))
             return
         if scope.depth >= MAX_DEPTH:
-            self._ask("programs are nested too deep", scope)
+            self.deny(_too_deep())
             return
         words = arguments[1:][inner.first : inner.last]
         if words:
@@ -428,7 +437,7 @@ class Collector:
     def _line(self, line: str, scope: Scope) -> None:
         """A text that a shell reads."""
         if scope.depth >= MAX_DEPTH:
-            self._ask("commands are nested too deep", scope)
+            self.deny(_too_deep())
             return
         folders = list(self._known.folders)
         self.visit(read(line, scope.depth + 1), scope._replace(depth=scope.depth + 1))
@@ -490,6 +499,10 @@ def _names(items: tuple[Item, ...]) -> tuple[set[str], bool]:
             elif stage.words:
                 names |= {token.text.strip("'\"\\") for token in stage.words[:3]}
     return names, multiplies
+
+
+def _too_deep() -> ToolError:
+    return hard.refuse("commands are nested too deep to be understood", "say it in fewer steps, one inside the other")
 
 
 def _fork_bomb() -> ToolError:

@@ -6,9 +6,9 @@ A lenient reader: after a fault it goes on, so that everything that bash might r
 import re
 from typing import NamedTuple, TypeAlias
 
-from limnos.agent.shell.lexer import Lexer, Piece, Token
+from limnos.agent.shell.lexer import TOO_DEEP, Lexer, Piece, Token
 
-MAX_NESTING = 40
+MAX_NESTING = 25
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?\+?=")
 _REDIRECTIONS = frozenset({"<", ">", ">>", ">|", ">&", "<&", "<>", "&>", "&>>", "<<", "<<-", "<<<"})
 _ENDS_COMMAND = frozenset({";", "&", "\n", "&&", "||", "|", "|&", ")", ";;", ";&", ";;&"})
@@ -192,7 +192,10 @@ class _Reader:
 
     def _command(self) -> Node:
         token = self._peek()
-        if token is None or self._nesting >= MAX_NESTING:
+        if token is None:
+            return self._simple()
+        if self._nesting >= MAX_NESTING:
+            self.faults.append(TOO_DEEP)
             return self._simple()
         self._nesting += 1
         node = self._compound(token)

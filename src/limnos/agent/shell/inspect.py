@@ -11,6 +11,9 @@ from limnos.kernel.findings import Findings
 
 MAX_LENGTH = 100_000
 MAX_PARTS = 32
+# The second reader needs memory that grows with the square of the signs: 30 MB here, a gigabyte at five times.
+MAX_READ_TWICE = 20_000
+MAX_SIGNS = 2_000
 _OTHER_READING = "the text can be read in two ways"
 _second: list[Second] = []
 
@@ -53,6 +56,9 @@ def _unreadable(command: str) -> str:
 def _compare(command: str, plan: Plan, collector: Collector) -> None:
     """Let the second reading confirm a rebuilt plan, and add what only it finds in a text that runs as written."""
     if isinstance(plan, Text) and plan.plain:
+        return
+    if len(command) > MAX_READ_TWICE or sum(map(command.count, "|&;(){}<>=`$\n")) > MAX_SIGNS:
+        collector.reason("the command is too long to be read twice")
         return
     if not _second:
         _second.append(Second())

@@ -7,6 +7,8 @@ import re
 from typing import Literal, NamedTuple, TypeAlias
 
 MAX_DEPTH = 16
+TOO_DEEP = "substitutions are nested too deep"
+MAX_LOOKS = 300_000  # characters looked at to tell arithmetic from parentheses, in one text
 BLANKS = " \t"
 _BEFORE_COMMAND = frozenset({"if", "then", "elif", "else", "while", "until", "do", "for", "!", "time", "{"})
 META = frozenset(" \t\n;&|()<>")
@@ -64,11 +66,12 @@ class _Pending(NamedTuple):
 class Lexer:
     """Reads one text. `faults` says what bash would not accept, in short plain sentences."""
 
-    def __init__(self, text: str, depth: int = 0, faults: list[str] | None = None) -> None:
+    def __init__(self, text: str, depth: int = 0, around: "Lexer | None" = None) -> None:
         self._text = text
         self._place = 0
         self._depth = depth
-        self.faults: list[str] = [] if faults is None else faults
+        self.faults: list[str] = around.faults if around else []
+        self._looks: list[int] = around._looks if around else [MAX_LOOKS]
 
     def tokens(self, inside: bool = False) -> tuple[Token, ...]:
         """All tokens, or with `inside` those up to the parenthesis that closes a substitution."""
@@ -137,7 +140,8 @@ class Lexer:
     def _arithmetic_end(self, start: int) -> int | None:
         """Where the `))` stands that closes an arithmetic expression, None when it is something else."""
         level = 0
-        for place in range(start, len(self._text)):
+        for place in range(start, min(len(self._text), start + self._looks[0])):
+            self._looks[0] -= 1
             char = self._text[place]
             if char == "(":
                 level += 1
@@ -145,6 +149,8 @@ class Lexer:
                 if level == 0:
                     return place if self._text.startswith("))", place) else None
                 level -= 1
+        if self._looks[0] <= 0 and "too many parentheses" not in self.faults:
+            self.faults.append("too many parentheses")
         return None
 
     def _word(self) -> Token:
@@ -270,10 +276,10 @@ class Lexer:
     def _substitution(self, kind: Kind, opening: int, quoted: bool) -> Piece:
         start = self._place
         if self._depth >= MAX_DEPTH:
-            self.faults.append("substitutions are nested too deep")
+            self.faults.append(TOO_DEEP)
             self._place = len(self._text)
             return Piece("strange", self._text[start:], quoted)
-        inner = Lexer(self._text, self._depth + 1, self.faults)
+        inner = Lexer(self._text, self._depth + 1, self)
         inner._place = start + opening
         tokens = inner.tokens(inside=True)
         self._place = inner._place
@@ -293,9 +299,9 @@ class Lexer:
         self._place = place + 1
         shown = self._text[start - 1 : place + 1]
         if self._depth >= MAX_DEPTH:
-            self.faults.append("substitutions are nested too deep")
+            self.faults.append(TOO_DEEP)
             return Piece("strange", shown, quoted)
-        tokens = Lexer("".join(inner), self._depth + 1, self.faults).tokens()
+        tokens = Lexer("".join(inner), self._depth + 1, self).tokens()
         return Piece("command", shown, quoted, tokens=tokens)
 
     def _parameter(self, quoted: bool) -> Piece:
@@ -316,7 +322,7 @@ class Lexer:
     def _until_brace(self, quoted: bool) -> tuple[Piece, ...]:
         pieces: list[Piece] = []
         if self._depth >= MAX_DEPTH:
-            self.faults.append("substitutions are nested too deep")
+            self.faults.append(TOO_DEEP)
             self._place = len(self._text)
             return ()
         self._depth += 1
@@ -366,9 +372,9 @@ class Lexer:
     def _sub(self, text: str) -> tuple[Piece, ...]:
         """Expansions inside text that is no word: arithmetic, the body of a here-document."""
         if self._depth >= MAX_DEPTH:
-            self.faults.append("substitutions are nested too deep")
+            self.faults.append(TOO_DEEP)
             return ()
-        return tuple(Lexer(text, self._depth + 1, self.faults)._double(closed_by=""))
+        return tuple(Lexer(text, self._depth + 1, self)._double(closed_by=""))
 
     def _read_bodies(self, found: list[Token], pending: list[_Pending]) -> None:
         for place, strips_tabs in pending:

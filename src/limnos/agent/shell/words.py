@@ -111,11 +111,18 @@ def _short(text: str) -> str:
 
 
 def _pattern(unquoted: str) -> str:
-    if "*" in unquoted or "?" in unquoted or re.search(r"\[.*\]", unquoted, re.DOTALL):
+    if "*" in unquoted or "?" in unquoted or _between(unquoted, "[", "]") is not None:
         return f"{_short(unquoted)} becomes names of files that are not shown".replace("\ue000", "·")
-    if re.search(r"\{.*(,|\.\.).*\}", unquoted, re.DOTALL):
+    inside = _between(unquoted, "{", "}") or ""
+    if "," in inside or ".." in inside:
         return f"{_short(unquoted)} becomes several words".replace("\ue000", "·")
     return ""
+
+
+def _between(text: str, opening: str, closing: str) -> str | None:
+    """What stands between the first opening and the last closing sign, None when they are not there."""
+    first, last = text.find(opening), text.rfind(closing)
+    return text[first + 1 : last] if 0 <= first < last else None
 
 
 def _hidden(text: str) -> tuple[str, ...]:
