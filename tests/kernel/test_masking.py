@@ -17,7 +17,7 @@ from limnos.kernel.events import (
     TurnStarted,
     to_record,
 )
-from limnos.kernel.masking import NOTE, Masking
+from limnos.kernel.masking import NOTE, Mask
 from limnos.kernel.stream import EventStream
 
 VALUE = "correct-horse-Lake-5taple"
@@ -68,7 +68,7 @@ def proposed(arguments: Any, raw: str = "") -> CallProposed:
     ],
 )
 def test_a_value_is_hidden_in_every_text_of_an_event(event: Event) -> None:
-    masked = Masking([VALUE])(event)
+    masked = Mask([VALUE])(event)
 
     assert VALUE not in str(to_record(masked))
     assert NOTE in str(to_record(masked))
@@ -77,28 +77,28 @@ def test_a_value_is_hidden_in_every_text_of_an_event(event: Event) -> None:
 @given(JSON)
 def test_nothing_but_the_value_changes(arguments: Any) -> None:
     event = proposed({"x": arguments})
-    masked = Masking([VALUE])(event)
+    masked = Mask([VALUE])(event)
 
     assert VALUE not in repr(masked)
     if VALUE not in repr(event):
         assert masked is event
-    assert Masking([VALUE])(masked) is masked
+    assert Mask([VALUE])(masked) is masked
 
 
 def test_the_longest_of_several_values_is_hidden_whole() -> None:
-    assert Masking([OTHER, VALUE]).text(f"{VALUE} {OTHER}") == f"{NOTE} {NOTE}"
+    assert Mask([OTHER, VALUE]).text(f"{VALUE} {OTHER}") == f"{NOTE} {NOTE}"
 
 
 def test_without_values_every_event_passes_as_it_is() -> None:
     event = TextDelta(text=VALUE)
 
-    assert Masking([])(event) is event
-    assert Masking([""])(event) is event
+    assert Mask([])(event) is event
+    assert Mask([""])(event) is event
 
 
 def test_neither_log_nor_listener_nor_conversation_get_a_value() -> None:
     log, heard, conversation = Kept(), list[Event](), Conversation()
-    stream = EventStream("s1", log, Noon(), conversation, Masking([VALUE]))
+    stream = EventStream("s1", log, Noon(), conversation, Mask([VALUE]))
     stream.listen(heard.append)
     stream.emit(
         TurnStarted(
@@ -128,7 +128,7 @@ def test_without_a_mask_they_do_get_it() -> None:
 
 
 def test_a_look_at_an_ordinary_event_is_quick() -> None:
-    masking = Masking(f"value-number-{number}-of-35" for number in range(35))
+    masking = Mask(f"value-number-{number}-of-35" for number in range(35))
     event = proposed({"command": "git status --short && ls -la src", "path": "a/b"}, raw="git status --short")
 
     def seconds() -> float:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from limnos.agent.settings import Environment, Settings, load
 from limnos.kernel.errors import LimnosError
-from limnos.kernel.masking import Masking
+from limnos.kernel.masking import Mask
 from limnos.sdk.scan import SHORTEST, Scanner
 from limnos.store.secrets import Secrets
 
@@ -41,7 +41,7 @@ def configured_values(environment: Environment, settings: Settings) -> list[str]
     ]
 
 
-def mask_of(environment: Environment, settings: Settings) -> Masking:
+def mask_of(environment: Environment, settings: Settings) -> Mask:
     """What every event of a session goes through. Raises SettingsError as `configured_values` does."""
     return _masking(configured_values(environment, settings))
 
@@ -87,8 +87,8 @@ def _in_base64(data: bytes) -> Iterator[str]:
         yield base64.urlsafe_b64encode(bytes(before) + data).decode()[skipped:kept]
 
 
-def _masking(values: list[str]) -> Masking:
-    return Masking(form for value in values for form in spellings(value))
+def _masking(values: list[str]) -> Mask:
+    return Mask(form for value in values for form in spellings(value))
 
 
 def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import is_
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from limnos.kernel.events import Event
 
@@ -10,32 +10,19 @@ E = TypeVar("E", bound=Event)
 NOTE = "[hidden: configured value]"
 
 
-class Mask(Protocol):
-    """What a stream puts every event through. It returns the event itself when nothing is to be hidden."""
-
-    def __call__(self, event: E) -> E:
-        """The event as it may be written and told."""
-        ...
-
-
-def unmasked(event: E) -> E:
-    """A mask for a home without secrets."""
-    return event
-
-
-class Masking:
+class Mask:
     """Hides `values` in every text of an event, also deep inside of arguments and reasoning.
 
     The envelope of an event is ours and stays. A look at an event without any of the values takes two
     microseconds and makes no copy.
     """
 
-    def __init__(self, values: Iterable[str]) -> None:
+    def __init__(self, values: Iterable[str] = ()) -> None:
         self._values = tuple(sorted({value for value in values if value}, key=len, reverse=True))
         self._shortest = min(map(len, self._values), default=0)
 
     def __call__(self, event: E) -> E:
-        """See `Mask`."""
+        """`event` as it may be written and told: itself when nothing is to be hidden."""
         if not self._values:
             return event
         changed: dict[str, Any] = {}

@@ -4,17 +4,21 @@ from typing import TypeVar
 
 from limnos.kernel.conversation import Conversation
 from limnos.kernel.events import Event
-from limnos.kernel.masking import Mask, unmasked
+from limnos.kernel.masking import Mask
 from limnos.kernel.seams import Clock, EventLog, Listener
 
 E = TypeVar("E", bound=Event)
 # More than the events that are not kept take between two that are: the pieces of a long reply, or a quarter
 # of an hour of a command's output.
 UNSEEN = 10_000
+_NO_MASK = Mask()
 
 
 class EventStream:
-    """The events of one session: masked, stamped, written, folded into the conversation, then told."""
+    """The events of one session: masked, stamped, written, folded into the conversation, then told.
+
+    `mask` is also for text that is cut or kept elsewhere before it becomes part of an event.
+    """
 
     def __init__(
         self,
@@ -22,7 +26,7 @@ class EventStream:
         log: EventLog,
         clock: Clock,
         conversation: Conversation,
-        mask: Mask = unmasked,
+        mask: Mask = _NO_MASK,
     ) -> None:
         self.session = session
         self.conversation = conversation
@@ -30,7 +34,7 @@ class EventStream:
         self.turn = conversation.turn
         self.step = conversation.step
         self._log = log
-        self._mask = mask
+        self.mask = mask
         # after a crash in mid-turn somebody may have seen numbers of events that are not on the disk
         self._seq = conversation.last_seq + (UNSEEN if conversation.turn_open else 0)
         self._listeners: list[Listener] = []
@@ -54,7 +58,7 @@ class EventStream:
         return stamped
 
     def _stamped(self, event: E) -> E:
-        return self._mask(event).changed(
+        return self.mask(event).changed(
             seq=self._seq + 1,
             time=self.clock.now(),
             session=self.session,
