@@ -2,8 +2,16 @@
 
 from limnos.agent.shell.inspect import Inspection, inspect, network_programs, suggestion
 from limnos.agent.shell.place import Place
-from limnos.agent.shell.rebuild import Argv, Text, Plan, Script
+from limnos.agent.shell.rebuild import Argv, Plan, Script, Text
 
 __all__ = [
-    "Argv", "Text", "Inspection", "Place", "Plan", "Script", "inspect", "network_programs", "suggestion",
-]  # fmt: skip
+    "Argv",
+    "Inspection",
+    "Place",
+    "Plan",
+    "Script",
+    "Text",
+    "inspect",
+    "network_programs",
+    "suggestion",
+]

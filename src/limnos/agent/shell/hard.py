@@ -11,7 +11,8 @@ from limnos.agent.shell.policies.unsafe import is_interpreter
 from limnos.kernel.messages import ToolError
 
 _WHOLE = frozenset(
-    "bin boot dev etc lib lib32 lib64 libx32 media mnt opt proc root run sbin snap srv sys tmp usr var home nix "
+    "bin boot dev etc lib lib32 lib64 libx32 media mnt opt proc root run sbin snap srv "
+    "sys tmp usr var home nix "
     "applications library system users volumes private".split()
 )
 _DEEP = frozenset("bin boot dev etc lib lib32 lib64 libx32 proc sbin sys".split())
@@ -23,7 +24,9 @@ _FORMATTERS = re.compile(
     r"(mkfs(\..+)?|mke2fs|mkswap|mkdosfs|mkntfs|newfs.*|wipefs|blkdiscard|sfdisk|cfdisk|fdisk|gdisk|sgdisk|parted|partprobe"
     r"|cryptsetup|pvcreate|vgremove|lvremove|pvremove|mdadm|badblocks|zpool|hdparm|nvme|diskutil|shred|mkudffs|make-bcache|tune2fs|dd_rescue|ddrescue|nwipe|scrub|wipe)"
 )
-_LOOKS = frozenset({"-l", "--list", "print", "list", "info", "status", "-V", "--version", "--help", "-h", "--print"})
+_LOOKS = frozenset(
+    {"-l", "--list", "print", "list", "info", "status", "-V", "--version", "--help", "-h", "--print"}
+)
 _LOOKS_OF: dict[str, frozenset[str]] = {
     "sfdisk": frozenset({"-d", "--dump", "-J", "--json", "-n"}),
     "sgdisk": frozenset({"-p", "-i"}),
@@ -31,19 +34,34 @@ _LOOKS_OF: dict[str, frozenset[str]] = {
     "cryptsetup": frozenset({"luksDump", "isLuks"}),
     "mdadm": frozenset({"-D", "--detail", "-E", "--examine"}),
 }
-_POWER = frozenset({"shutdown", "reboot", "halt", "poweroff", "telinit", "pm-suspend", "pm-hibernate", "pm-powersave"})
+_POWER = frozenset(
+    {"shutdown", "reboot", "halt", "poweroff", "telinit", "pm-suspend", "pm-hibernate", "pm-powersave"}
+)
 _POWER_ACTIONS = frozenset(
-    "poweroff reboot halt suspend hibernate hybrid-sleep suspend-then-hibernate kexec soft-reboot rescue emergency "
+    "poweroff reboot halt suspend hibernate hybrid-sleep suspend-then-hibernate kexec "
+    "soft-reboot rescue emergency "
     "poweroff.target reboot.target halt.target rescue.target emergency.target shutdown.target exit".split()
 )
 _ASKS_ONLY = frozenset({"--help", "--version", "-c", "--show", "-h?", "list-jobs"})
 _KERNEL_FILES = ("/proc/sysrq-trigger", "/proc/sys/kernel/sysrq", "/sys/power/state", "/sys/power/disk")
-_RM = Policy("fiIrRdvWPx", "force interactive? one-file-system preserve-root? no-preserve-root recursive dir verbose help version")
-_TEXT_ONLY = frozenset({"echo", "printf", ":", "true", "false", "basename", "dirname", "logger", "notify-send"})
-_PATTERN_FIRST = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "zgrep", "sed", "gsed", "awk", "gawk", "jq", "yq", "tr", "expr"})
+_RM = Policy(
+    "fiIrRdvWPx",
+    "force interactive? one-file-system preserve-root? no-preserve-root recursive dir verbose help version",
+)
+_TEXT_ONLY = frozenset(
+    {"echo", "printf", ":", "true", "false", "basename", "dirname", "logger", "notify-send"}
+)
+_PATTERN_FIRST = frozenset(
+    {"grep", "egrep", "fgrep", "rg", "ag", "zgrep", "sed", "gsed", "awk", "gawk", "jq", "yq", "tr", "expr"}
+)
 _GIVES_PATTERN = re.compile(r"-[A-Za-z]*[ef]|--(regexp|file|expression|from-file)")
-_TREE_REMOVERS = re.compile(r"rmtree|rm_rf|rm_r\b|rmSync|rmdirSync|remove_tree|removeSync|deltree|remove_dir_all|RemoveAll|delete-directory")
-_FORKS = re.compile(r"fork.{0,40}\bwhile\b|\bwhile\b.{0,60}fork|\bloop\b.{0,40}fork|for\s*\(\s*;\s*;\s*\).{0,40}fork|forever.{0,40}fork", re.DOTALL)
+_TREE_REMOVERS = re.compile(
+    r"rmtree|rm_rf|rm_r\b|rmSync|rmdirSync|remove_tree|removeSync|deltree|remove_dir_all|RemoveAll|delete-directory"
+)
+_FORKS = re.compile(
+    r"fork.{0,40}\bwhile\b|\bwhile\b.{0,60}fork|\bloop\b.{0,40}fork|for\s*\(\s*;\s*;\s*\).{0,40}fork|forever.{0,40}fork",
+    re.DOTALL,
+)
 _OWN_COMMANDS = frozenset({"approvals", "approval", "secrets", "secret", "rules"})
 _OWN_CHANGES = frozenset({"set", "unset", "edit", "add", "remove", "import", "reset"})
 
@@ -65,14 +83,16 @@ def call_denial(call: Call) -> ToolError | None:
     )
 
 
-def write_denial(path: str, place: Place, folders: tuple[str, ...]) -> ToolError | None:
+def file_denial(path: str, place: Place, folders: tuple[str, ...]) -> ToolError | None:
     """The hard denial of a redirection to `path`."""
     paths = meanings(path, place, folders)
     if reaches_state(paths, place):
         return _state_error()
     for absolute in paths.absolute:
         if _DISK.match(absolute):
-            return refuse(f"{absolute} is a disk; writing to it destroys what is on it", "write to a file instead")
+            return refuse(
+                f"{absolute} is a disk; writing to it destroys what is on it", "write to a file instead"
+            )
         if absolute in _KERNEL_FILES:
             return refuse(f"{absolute} stops the machine", "leave it to the person")
     return None
@@ -138,7 +158,9 @@ def _whole_tree(absolute: str, place: Place) -> str:
     homes = {place.home.casefold(), place.resolve(place.home).casefold()}
     if folded == "/" or folded in homes or any(is_within(home, folded) for home in homes if folded != "/"):
         return absolute
-    if has_pattern(folded) and any(is_within(folded, home) and folded.count("/") == home.count("/") for home in homes):
+    if has_pattern(folded) and any(
+        is_within(folded, home) and folded.count("/") == home.count("/") for home in homes
+    ):
         return absolute
     if is_within(place.state.casefold(), folded):
         return absolute
@@ -147,7 +169,9 @@ def _whole_tree(absolute: str, place: Place) -> str:
         return ""
     if len(parts) == 1 or parts[0] in _DEEP or (len(parts) == 2 and parts[0] in _SECOND):
         return absolute
-    return absolute if len(parts) == 3 and parts[:2] == ["usr", "local"] and parts[2] in ("bin", "lib") else ""
+    return (
+        absolute if len(parts) == 3 and parts[:2] == ["usr", "local"] and parts[2] in ("bin", "lib") else ""
+    )
 
 
 def _takes_all(pattern: str) -> bool:
@@ -212,7 +236,19 @@ def _disk(call: Call) -> ToolError | None:
             written = []
     elif call.name in ("dd", "dcfldd", "dc3dd"):
         written = [word[3:] for word in call.args if word.startswith("of=")]
-    elif call.name in ("cp", "mv", "tee", "truncate", "install", "ln", "rsync", "sponge", "bmaptool", "pv", "fallocate"):
+    elif call.name in (
+        "cp",
+        "mv",
+        "tee",
+        "truncate",
+        "install",
+        "ln",
+        "rsync",
+        "sponge",
+        "bmaptool",
+        "pv",
+        "fallocate",
+    ):
         operands = [word for word in call.args if not word.startswith("-")]
         written = operands if call.name in ("tee", "truncate", "sponge", "fallocate") else operands[-1:]
     elif call.name in ("gzip", "xz", "curl", "wget", "qemu-img", "sort", "sed"):
@@ -276,7 +312,10 @@ def _program_text(call: Call) -> ToolError | None:
     for word in call.args:
         if _FORKS.search(word[:20_000]):
             return refuse("this starts copies of itself without end", "start a fixed number of processes")
-        states = (call.place.state, "~/.limnos" if call.place.state.startswith(call.place.home) else call.place.state)
+        states = (
+            call.place.state,
+            "~/.limnos" if call.place.state.startswith(call.place.home) else call.place.state,
+        )
         if any(state in word for state in states):
             return _state_error()
         if _TREE_REMOVERS.search(word):

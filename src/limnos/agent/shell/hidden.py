@@ -12,17 +12,35 @@ from limnos.agent.shell.policies.sed import scripts_of
 from limnos.agent.shell.policies.unsafe import REASONS, is_interpreter
 
 _STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`")
-_ESCAPE = re.compile(r":!(.+)|(?:^|\n|\\n)!(.+?)(?:\\n|\n|$)|\\!\s*(.+)|^\.(?:shell|system)\s+(.+)", re.DOTALL)
+_ESCAPE = re.compile(
+    r":!(.+)|(?:^|\n|\\n)!(.+?)(?:\\n|\n|$)|\\!\s*(.+)|^\.(?:shell|system)\s+(.+)", re.DOTALL
+)
 _SED_RUN = re.compile(r"(?:^|[;\n}\d$/])\s*e\s+([^\n]+)")
-_GIT_VALUES = frozenset({"-c", "--config-env", "-x", "--exec", "-O", "--extcmd", "--upload-pack", "--receive-pack"})
+_GIT_VALUES = frozenset(
+    {"-c", "--config-env", "-x", "--exec", "-O", "--extcmd", "--upload-pack", "--receive-pack"}
+)
 _GIT_RUNNING = ("--upload-pack=", "--receive-pack=", "--extcmd=", "--open-files-in-pager=")
 _CALLBACKS = frozenset({"mapfile", "readarray", "complete", "compgen"})
 _SETTERS = frozenset({"alias", "export", "declare", "typeset", "readonly", "local"})
-_RUNNING_LONG = re.compile(r"--?[a-z-]*(exec|cmd|command|action|filter|program|shell|script|pre|hook|rsh|pager|eval|path)")
+_RUNNING_LONG = re.compile(
+    r"--?[a-z-]*(exec|cmd|command|action|filter|program|shell|script|pre|hook|rsh|pager|eval|path)"
+)
 _RUNNING_SHORTS = {
-    "tar": ("-I", "-F"), "zip": ("-TT",), "rsync": ("-e",), "scp": ("-S",), "man": ("-P", "-H"), "split": ("--filter",),
-    "at": (), "tcpdump": ("-z",), "less": (), "entr": (), "npm": ("-c",), "nix-shell": ("--run",), "tmux": (), "screen": ("-X",),
-}  # fmt: skip
+    "tar": ("-I", "-F"),
+    "zip": ("-TT",),
+    "rsync": ("-e",),
+    "scp": ("-S",),
+    "man": ("-P", "-H"),
+    "split": ("--filter",),
+    "at": (),
+    "tcpdump": ("-z",),
+    "less": (),
+    "entr": (),
+    "npm": ("-c",),
+    "nix-shell": ("--run",),
+    "tmux": (),
+    "screen": ("-X",),
+}
 _PLAIN_TEXT = frozenset({"echo", "printf", "grep", "egrep", "fgrep", "rg", "ag", "cat", "test", "["})
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from limnos.agent.shell.collecting import Collector
 from limnos.agent.shell.grammar import read
 from limnos.agent.shell.place import Place
-from limnos.agent.shell.rebuild import Argv, Text, Plan, plan_of
+from limnos.agent.shell.rebuild import Argv, Plan, Text, plan_of
 from limnos.agent.shell.second import Second, without_time
 from limnos.kernel.findings import Findings
 
@@ -30,17 +30,17 @@ def inspect(command: str, place: Place) -> Inspection:
     """Read `command` as bash would, in `place`. Never raises; what cannot be read is a reason to ask."""
     if fault := _unreadable(command):
         return Inspection(Findings((), (fault,)), Text(command))
-    script = read(command)
-    plan = plan_of(command, script, place)
+    tree = read(command)
+    plan = plan_of(command, tree, place)
     collector = Collector(place)
-    collector.visit(script)
-    _compare(command, plan, collector)
-    if len(collector.parts) > MAX_PARTS:
-        collector.reason(f"{len(collector.parts)} parts are more than can be looked at")
-    if isinstance(plan, Text):
-        collector.reason("the text runs as it is written, not as it was read", only_alone=True)
-    findings = Findings(tuple(collector.parts), tuple(collector.reasons), denied=collector.denied)
-    return Inspection(findings, plan, tuple(collector.network))
+    collector.visit(tree)
+    _compare(command, plan, collector, place)
+    record = collector.record
+    if len(record.parts) > MAX_PARTS:
+        record.ask(f"{len(record.parts)} parts are more than can be looked at")
+    if isinstance(plan, Text) and not record.asks:
+        record.ask("the text runs as it is written, not as it was read")
+    return Inspection(record.findings(), plan, tuple(record.network))
 
 
 def _unreadable(command: str) -> str:
@@ -48,30 +48,30 @@ def _unreadable(command: str) -> str:
         return f"{len(command)} characters are too long to be read"
     if "\0" in command:
         return "the command holds a NUL character"
-    if any("\ud800" <= char <= "\udfff" for char in command) if not command.isascii() else False:
+    if not command.isascii() and any("\ud800" <= char <= "\udfff" for char in command):
         return "the command holds half a character"
     return ""
 
 
-def _compare(command: str, plan: Plan, collector: Collector) -> None:
+def _compare(command: str, plan: Plan, collector: Collector, place: Place) -> None:
     """Let the second reading confirm a rebuilt plan, and add what only it finds in a text that runs as written."""
     if isinstance(plan, Text) and plan.plain:
         return
     if len(command) > MAX_READ_TWICE or sum(map(command.count, "|&;(){}<>=`$\n")) > MAX_SIGNS:
-        collector.reason("the command is too long to be read twice")
+        collector.record.ask("the command is too long to be read twice")
         return
     if not _second:
         _second.append(Second())
-    commands, whole = _second[0].commands(command, collector.place)
+    commands, whole = _second[0].commands(command, place)
     if isinstance(plan, Text):
-        seen = {part.words for part in collector.parts}
+        seen = {part.words for part in collector.record.parts}
         for words in commands:
             if words not in seen:
                 collector.visit_words(words)
         return
     ours = [plan.words] if isinstance(plan, Argv) else plan.commands
     if not whole or commands != [tuple(words) for words in map(without_time, ours) if words]:
-        collector.reason(_OTHER_READING)
+        collector.record.ask(_OTHER_READING)
 
 
 def suggestion(inspection: Inspection) -> str | None:
@@ -80,7 +80,11 @@ def suggestion(inspection: Inspection) -> str | None:
     if len(parts) != 1 or not isinstance(inspection.plan, Argv) or inspection.findings.reasons:
         return None
     words = parts[0].words
-    if inspection.findings.denied or any("*" in word for word in words) or any(char in words[0] for char in " \t\n"):
+    if (
+        inspection.findings.denied
+        or any("*" in word for word in words)
+        or any(char in words[0] for char in " \t\n")
+    ):
         return None
     return " ".join(words)
 
@@ -88,5 +92,3 @@ def suggestion(inspection: Inspection) -> str | None:
 def network_programs(inspection: Inspection) -> tuple[str, ...]:
     """The programs among the parts that need the network, each once, with the subcommand where it decides."""
     return inspection.network
-
-

@@ -250,7 +250,9 @@ class Lexer:
             end = self._arithmetic_end(place + 3)
             if end is not None:
                 self._place = end + 2
-                return [Piece("arithmetic", text[place : end + 2], quoted, inner=self._sub(text[place + 3 : end]))]
+                return [
+                    Piece("arithmetic", text[place : end + 2], quoted, inner=self._sub(text[place + 3 : end]))
+                ]
         if following == "(":
             return [self._substitution("command", 2, quoted)]
         if following == "{":
@@ -258,7 +260,9 @@ class Lexer:
         if following == "[":
             end = text.find("]", place)
             self._place = end + 1 if end > 0 else len(text)
-            return [Piece("arithmetic", text[place : self._place], quoted, inner=self._sub(text[place + 2 : end]))]
+            return [
+                Piece("arithmetic", text[place : self._place], quoted, inner=self._sub(text[place + 2 : end]))
+            ]
         return [self._named(quoted)]
 
     def _named(self, quoted: bool) -> Piece:
@@ -408,7 +412,9 @@ def _note_case(word: str, before: list[Token], open_: list[str]) -> None:
     """Inside `case` a pattern ends at a parenthesis that closes nothing."""
     if word == "esac" and open_[-1:] == ["case"]:
         del open_[-1:]
-    elif word == "case" and (not before or before[-1].kind == "operator" or before[-1].text in _BEFORE_COMMAND):
+    elif word == "case" and (
+        not before or before[-1].kind == "operator" or before[-1].text in _BEFORE_COMMAND
+    ):
         open_.append("case")
 
 

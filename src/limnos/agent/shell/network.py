@@ -3,9 +3,12 @@
 from limnos.agent.shell.options import Call
 
 _PROGRAMS = frozenset(
-    "curl wget wget2 fetch http https httpie xh aria2c axel lynx links elinks w3m ssh scp sftp ftp lftp telnet nc ncat netcat socat "
-    "mosh rclone ping dig host nslookup whois traceroute tracepath mtr youtube-dl yt-dlp gh glab aws az gcloud kubectl oc helm "
-    "npx bunx uvx pipx apt apt-get dnf yum apk zypper pacman brew snap flatpak smbclient rsh tftp curlie".split()
+    "curl wget wget2 fetch http https httpie xh aria2c axel lynx links elinks w3m ssh "
+    "scp sftp ftp lftp telnet nc ncat netcat socat "
+    "mosh rclone ping dig host nslookup whois traceroute tracepath mtr youtube-dl "
+    "yt-dlp gh glab aws az gcloud kubectl oc helm "
+    "npx bunx uvx pipx apt apt-get dnf yum apk zypper pacman brew snap flatpak "
+    "smbclient rsh tftp curlie".split()
 )
 _SUBCOMMANDS: dict[str, frozenset[str]] = {
     "git": frozenset("clone fetch pull push ls-remote submodule remote send-email lfs".split()),
@@ -16,7 +19,9 @@ _SUBCOMMANDS: dict[str, frozenset[str]] = {
     "pip": frozenset("install download index search wheel".split()),
     "uv": frozenset("sync add lock tool run pip build publish".split()),
     "poetry": frozenset("install add update lock publish search self".split()),
-    "cargo": frozenset("fetch build b check c test t run r install add update search publish clippy doc".split()),
+    "cargo": frozenset(
+        "fetch build b check c test t run r install add update search publish clippy doc".split()
+    ),
     "go": frozenset("get install mod build test run".split()),
     "docker": frozenset("pull push login search build run buildx compose".split()),
     "podman": frozenset("pull push login search build run".split()),
@@ -31,7 +36,8 @@ _SUBCOMMANDS: dict[str, frozenset[str]] = {
 }
 _SUBCOMMANDS["pip3"] = _SUBCOMMANDS["pip"]
 _SHOWS_PAGES = frozenset(
-    "curl wget wget2 fetch http https xh aria2c axel lynx links elinks w3m nc ncat netcat socat telnet ftp lftp curlie tftp "
+    "curl wget wget2 fetch http https xh aria2c axel lynx links elinks w3m nc ncat "
+    "netcat socat telnet ftp lftp curlie tftp "
     "ssh sftp rclone smbclient".split()
 )
 

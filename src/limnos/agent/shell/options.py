@@ -15,6 +15,11 @@ CHANGES = "changes or deletes something"
 UNSEEN = "takes its words from a file that nobody saw"
 
 
+def names(text: str) -> frozenset[str]:
+    """The words of `text`, for tables."""
+    return frozenset(text.split())
+
+
 class Call(NamedTuple):
     """A program and its words, as far as they can be known. `unseen`: more follows that
     nobody saw, names of files found (`paths`) or any `words`."""
@@ -142,7 +147,9 @@ class _Reader:
         self._note(name, value, flag)
 
     def _unknown(self, name: str) -> None:
-        phrases = [flag.phrase for known, flag in self._flags.items() if known.startswith(name) and flag.phrase]
+        phrases = [
+            flag.phrase for known, flag in self._flags.items() if known.startswith(name) and flag.phrase
+        ]
         self.faults.append(f"the flag {name} {phrases[0] if phrases else 'is not known'}")
 
     def _cluster(self, word: str) -> None:

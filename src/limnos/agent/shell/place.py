@@ -9,7 +9,8 @@ from limnos.kernel.protected import name_key, protected
 
 UNKNOWN = "\0"  # stands in a guessed text for what only the shell knows
 _KEYS = frozenset(
-    ".env .aws .azure .gcloud .gnupg .kube .docker .netrc .git-credentials .cargo .gitattributes .config .local".split()
+    ".env .aws .azure .gcloud .gnupg .kube .docker .netrc .git-credentials .cargo "
+    ".gitattributes .config .local".split()
 )
 
 
@@ -97,7 +98,8 @@ def is_inside(paths: Paths, place: Place) -> bool:
     """Whether every meaning lies in the working folder (not above it, not beside it)."""
     roots = {place.cwd, place.resolve(place.cwd)}
     return paths.known and all(
-        any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots) for path in paths.absolute
+        any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+        for path in paths.absolute
     )
 
 

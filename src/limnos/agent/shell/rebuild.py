@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, TypeAlias
 
-from limnos.agent.shell.grammar import Item, Pipeline, Redirect, Tree, Simple, read
+from limnos.agent.shell.grammar import Item, Pipeline, Redirect, Simple, Tree, read
 from limnos.agent.shell.place import Place
 from limnos.agent.shell.policies.builtins import NAMES as BUILTINS
 from limnos.agent.shell.words import text_of
@@ -107,7 +107,9 @@ def _redirect(redirect: Redirect, place: Place) -> str:
 
 def copies_descriptor(operator: str, target: str) -> bool:
     """`2>&1`, `<&3`, `2>&-`: no file is opened."""
-    plain = target.isascii() and (target.isdigit() or target == "-" or target[:-1].isdigit() and target[-1:] == "-")
+    plain = target.isascii() and (
+        target.isdigit() or target == "-" or (target[:-1].isdigit() and target[-1:] == "-")
+    )
     return operator in (">&", "<&") and plain
 
 

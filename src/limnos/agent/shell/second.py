@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     import tree_sitter
 
 _COMMANDS = frozenset({"command", "test_command", "declaration_command", "unset_command"})
-_NO_WORDS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect", "variable_assignment", "comment"})
+_NO_WORDS = frozenset(
+    {"file_redirect", "herestring_redirect", "heredoc_redirect", "variable_assignment", "comment"}
+)
 _LONE = re.compile(rb"[A-Za-z0-9_./:,@%+-]+")
 MAX_COMMANDS = 2_000
 

@@ -14,11 +14,37 @@ MAX_LENGTH = 20_000  # of a guess: values that hold each other must not grow wit
 _RANGE = re.compile(r"(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])(\.\.-?\d{1,6})?")
 _FROM_OUTSIDE = frozenset(
     {
-        "PATH", "LANG", "LC_ALL", "TERM", "SHELL", "OLDPWD", "RANDOM", "SECONDS", "UID", "EUID", "PPID",
-        "BASHPID", "HOSTNAME", "OSTYPE", "BASH", "BASH_VERSION", "LINENO", "REPLY", "FUNCNAME", "PIPESTATUS",
-        "TMPDIR", "MAPFILE", "BASH_SOURCE", "SHLVL", "COLUMNS", "LINES", "EPOCHSECONDS", "OPTARG", "OPTIND",
+        "PATH",
+        "LANG",
+        "LC_ALL",
+        "TERM",
+        "SHELL",
+        "OLDPWD",
+        "RANDOM",
+        "SECONDS",
+        "UID",
+        "EUID",
+        "PPID",
+        "BASHPID",
+        "HOSTNAME",
+        "OSTYPE",
+        "BASH",
+        "BASH_VERSION",
+        "LINENO",
+        "REPLY",
+        "FUNCNAME",
+        "PIPESTATUS",
+        "TMPDIR",
+        "MAPFILE",
+        "BASH_SOURCE",
+        "SHLVL",
+        "COLUMNS",
+        "LINES",
+        "EPOCHSECONDS",
+        "OPTARG",
+        "OPTIND",
     }
-)  # fmt: skip
+)
 _SUSPICIOUS_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp", "Cs", "Co", "Cn"})
 _HIDDEN = re.compile(
     "[\x01-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
@@ -61,7 +87,9 @@ def text_of(pieces: Sequence[Piece], place: Place) -> Text:
             return Text(shown, True, _hidden(shown))
     reasons: dict[str, None] = {}
     shown = "".join(piece.text for piece in pieces)
-    unquoted = "".join(piece.text if piece.kind == "plain" else "\ue000" * len(piece.text) for piece in pieces)
+    unquoted = "".join(
+        piece.text if piece.kind == "plain" else "\ue000" * len(piece.text) for piece in pieces
+    )
     exact = True
     for piece in pieces:
         if sentence := _replaced(piece):
@@ -135,7 +163,9 @@ def _odd_blank(unquoted: str) -> tuple[str, ...]:
     if unquoted.isascii():
         odd = any(char in unquoted for char in "\r\x0b\x0c\x1b\x7f")
     else:
-        odd = any(unicodedata.category(char) in _SUSPICIOUS_CATEGORIES for char in unquoted if char != "\ue000")
+        odd = any(
+            unicodedata.category(char) in _SUSPICIOUS_CATEGORIES for char in unquoted if char != "\ue000"
+        )
     return ("a blank that is none for the shell stands in a word",) if odd else ()
 
 

@@ -13,7 +13,9 @@ PLACE = Place(cwd="/home/u/project", home="/home/u", state="/home/u/.limnos", us
 def check(case: dict[str, Any]) -> str | None:
     """None when the gate decides as expected and the parts that are named are among those reported."""
     findings = inspect(case["command"], PLACE).findings
-    rules = [Rule(rule["effect"], rule["tool"], rule["match"]) for rule in case["rules"] if rule["tool"] == "shell"]
+    rules = [
+        Rule(rule["effect"], rule["tool"], rule["match"]) for rule in case["rules"] if rule["tool"] == "shell"
+    ]
     got = decide(findings, rules, Standing(case["mode"], needs_yes=True))
     if got == "ask" and not case.get("approver", True):
         got = "deny"

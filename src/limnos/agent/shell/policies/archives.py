@@ -41,28 +41,47 @@ def _seven(call: Call, options: Options) -> str:
 
 
 _GZIP = Policy(
-    "cdfhklLnNqrtvV", "stdout to-stdout decompress uncompress force help keep list license no-name name quiet recursive "
-    "test verbose version fast best rsyncable synchronous threads: extreme", (("S: suffix:", "names its files otherwise"),), _replaces, numbers=True,
-)  # fmt: skip
+    "cdfhklLnNqrtvV",
+    "stdout to-stdout decompress uncompress force help keep list license no-name name "
+    "quiet recursive "
+    "test verbose version fast best rsyncable synchronous threads: extreme",
+    (("S: suffix:", "names its files otherwise"),),
+    _replaces,
+    numbers=True,
+)
 _TAR = Policy(
     "cxtruAdf:vzjJaZpkmoOhlWwSnNRsb:C:X:T?",
-    "create extract get list append update concatenate diff compare file: verbose gzip gunzip ungzip bzip2 xz zstd lzma "
+    "create extract get list append update concatenate diff compare file: verbose gzip "
+    "gunzip ungzip bzip2 xz zstd lzma "
     "lzip auto-compress keep-old-files keep-newer-files skip-old-files overwrite preserve-permissions "
-    "same-permissions no-same-permissions no-same-owner same-owner numeric-owner touch to-stdout dereference hard-dereference "
-    "one-file-system verify sparse strip-components: exclude: exclude-from: exclude-vcs exclude-vcs-ignores "
-    "exclude-backups exclude-caches wildcards no-wildcards anchored no-anchored ignore-case null no-recursion recursion "
-    "totals show-transformed-names mtime: sort: owner: group: mode: format: posix block-number full-time directory: "
-    "wildcards-match-slash help version utc warning: ignore-failed-read blocking-factor: delay-directory-restore newer: "
+    "same-permissions no-same-permissions no-same-owner same-owner numeric-owner touch "
+    "to-stdout dereference hard-dereference "
+    "one-file-system verify sparse strip-components: exclude: exclude-from: "
+    "exclude-vcs exclude-vcs-ignores "
+    "exclude-backups exclude-caches wildcards no-wildcards anchored no-anchored "
+    "ignore-case null no-recursion recursion "
+    "totals show-transformed-names mtime: sort: owner: group: mode: format: posix "
+    "block-number full-time directory: "
+    "wildcards-match-slash help version utc warning: ignore-failed-read "
+    "blocking-factor: delay-directory-restore newer: "
     "xattrs no-xattrs acls no-acls selinux no-selinux",
     (
-        ("to-command: checkpoint-action: use-compress-program: I: F: info-script: new-volume-script: rsh-command: rmt-command:", RUNS),
+        (
+            "to-command: checkpoint-action: use-compress-program: I: F: info-script: "
+            "new-volume-script: rsh-command: rmt-command:",
+            RUNS,
+        ),
         ("remove-files delete recursive-unlink unlink-first U", "deletes files"),
         ("P absolute-names transform: xform: s: one-top-level? keep-directory-symlink", ELSEWHERE),
         ("T: files-from: add-file:", UNSEEN),
-        ("checkpoint? M multi-volume L: tape-length: g: listed-incremental: index-file: volno-file: V: label: K: G force-local i", "is not known to be harmless"),
+        (
+            "checkpoint? M multi-volume L: tape-length: g: listed-incremental: index-file: "
+            "volno-file: V: label: K: G force-local i",
+            "is not known to be harmless",
+        ),
     ),
     _tar,
-)  # fmt: skip
+)
 _TAR = _TAR._replace(shorts="cxtruAdf:vzjJaZpkmoOhlWwSnRb:C:X:")
 
 
@@ -86,12 +105,65 @@ def spread_tar(call: Call) -> Call:
 
 
 POLICIES: dict[str, Policy] = {
-    "tar": _TAR, "bsdtar": _TAR._replace(longs="list extract create file: verbose"), "gzip": _GZIP, "gunzip": _GZIP, "bzip2": _GZIP, "bunzip2": _GZIP, "pigz": _GZIP._replace(shorts="cdfhklLnNqrtvVp:b:"),
-    "xz": Policy("zdtlkfcqvehT:0", _GZIP.longs + " compress single-stream no-sparse format: check: memlimit: robot info-memory", (("files? files0? suffix: S:", UNSEEN),), _replaces, numbers=True), "unxz": _GZIP,
-    "zstd": Policy("dkfcqvtlhT:rz", _GZIP.longs + " compress ultra long? no-check progress no-progress", (("o: output-dir-flat: output-dir-mirror: D: train B: rm filelist:", WRITES),), _replaces, numbers=True), "unzstd": Policy("kfcqvtl", _GZIP.longs, (("o: rm", WRITES),), _replaces), "lz4": Policy("dkfcqvtlh", "", (("rm", "deletes files"),), _replaces, numbers=True),
-    "zip": Policy("rqvjDyuf0x:i:eXFlnS9@o", "recurse-paths quiet verbose junk-paths no-dir-entries symlinks update freshen exclude: include: no-extra help version out: show-files", (("TT: unzip-command: T test", RUNS), ("m move d delete", "deletes files"), ("b: temp-path: O: output-file: lf: logfile-path: s: split-size:", WRITES), ("P: password:", "shows a password")), _first_written, numbers=True),
-    "unzip": Policy("lvtzZpcqnojaLCd:x:h", "", (("P:", "shows a password"), (": ^ K X", ELSEWHERE)), _unzip), "zipinfo": Policy("12lsmvhtTzMC"), "7z": Policy("", "", (), _seven), "unrar": Policy("", "", (), lambda call, options: "" if options.operands[:1] in (("l",), ("v",), ("t",), ("lb",)) else "writes what the archive names"),
-    "ar": Policy("", "", (), lambda call, options: "" if options.operands and set(options.operands[0]) <= set("tvp") else WRITES), "cpio": Policy("tv", "list verbose quiet"), "zipgrep": Policy("", ""), "zless": Policy("", "", (("", ""),)),
-}  # fmt: skip
+    "tar": _TAR,
+    "bsdtar": _TAR._replace(longs="list extract create file: verbose"),
+    "gzip": _GZIP,
+    "gunzip": _GZIP,
+    "bzip2": _GZIP,
+    "bunzip2": _GZIP,
+    "pigz": _GZIP._replace(shorts="cdfhklLnNqrtvVp:b:"),
+    "xz": Policy(
+        "zdtlkfcqvehT:0",
+        _GZIP.longs + " compress single-stream no-sparse format: check: memlimit: robot info-memory",
+        (("files? files0? suffix: S:", UNSEEN),),
+        _replaces,
+        numbers=True,
+    ),
+    "unxz": _GZIP,
+    "zstd": Policy(
+        "dkfcqvtlhT:rz",
+        _GZIP.longs + " compress ultra long? no-check progress no-progress",
+        (("o: output-dir-flat: output-dir-mirror: D: train B: rm filelist:", WRITES),),
+        _replaces,
+        numbers=True,
+    ),
+    "unzstd": Policy("kfcqvtl", _GZIP.longs, (("o: rm", WRITES),), _replaces),
+    "lz4": Policy("dkfcqvtlh", "", (("rm", "deletes files"),), _replaces, numbers=True),
+    "zip": Policy(
+        "rqvjDyuf0x:i:eXFlnS9@o",
+        "recurse-paths quiet verbose junk-paths no-dir-entries symlinks update freshen "
+        "exclude: include: no-extra help version out: show-files",
+        (
+            ("TT: unzip-command: T test", RUNS),
+            ("m move d delete", "deletes files"),
+            ("b: temp-path: O: output-file: lf: logfile-path: s: split-size:", WRITES),
+            ("P: password:", "shows a password"),
+        ),
+        _first_written,
+        numbers=True,
+    ),
+    "unzip": Policy("lvtzZpcqnojaLCd:x:h", "", (("P:", "shows a password"), (": ^ K X", ELSEWHERE)), _unzip),
+    "zipinfo": Policy("12lsmvhtTzMC"),
+    "7z": Policy("", "", (), _seven),
+    "unrar": Policy(
+        "",
+        "",
+        (),
+        lambda call, options: (
+            ""
+            if options.operands[:1] in (("l",), ("v",), ("t",), ("lb",))
+            else "writes what the archive names"
+        ),
+    ),
+    "ar": Policy(
+        "",
+        "",
+        (),
+        lambda call, options: "" if options.operands and set(options.operands[0]) <= set("tvp") else WRITES,
+    ),
+    "cpio": Policy("tv", "list verbose quiet"),
+    "zipgrep": Policy("", ""),
+    "zless": Policy("", "", (("", ""),)),
+}
 del POLICIES["zless"], POLICIES["zipgrep"]
 POLICIES["zip"] = POLICIES["zip"]._replace(shorts="rqvjDyuf0x:i:eXFlnS9o")

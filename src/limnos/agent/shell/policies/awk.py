@@ -6,7 +6,8 @@ from limnos.agent.shell.options import RUNS, UNSEEN, WRITES, Call, Policy, read_
 
 POLICY = Policy(
     "F:v:Nnrbchs",
-    "field-separator: assign: posix re-interval characters-as-bytes traditional help version non-decimal-data sandbox "
+    "field-separator: assign: posix re-interval characters-as-bytes traditional help "
+    "version non-decimal-data sandbox "
     "use-lc-numeric csv lint? gen-pot copyright",
     (
         ("f: file: E: exec:", UNSEEN),
@@ -23,7 +24,11 @@ _TOKEN = re.compile(
 )
 _REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?[^\]\n]*\])*/")
 _ENDS_VALUE = frozenset({"name", "number", "string"})
-_FORBIDDEN = {"system": "runs a command", "getline": "reads a further file or command", "close": "talks to a command"}
+_FORBIDDEN = {
+    "system": "runs a command",
+    "getline": "reads a further file or command",
+    "close": "talks to a command",
+}
 
 
 def awk_fault(call: Call) -> str:

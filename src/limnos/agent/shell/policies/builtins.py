@@ -6,22 +6,53 @@ from limnos.agent.shell.options import Call, Options, Policy
 from limnos.agent.shell.place import UNKNOWN, is_inside, meanings
 
 NAMES = frozenset(
-    ". : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo "
-    "enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf "
-    "pushd pwd read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit "
+    ". : [ alias bg bind break builtin caller cd command compgen complete compopt "
+    "continue declare dirs disown echo "
+    "enable eval exec exit export false fc fg getopts hash help history jobs kill let "
+    "local logout mapfile popd printf "
+    "pushd pwd read readarray readonly return set shift shopt source suspend test "
+    "times trap true type typeset ulimit "
     "umask unalias unset wait".split()
 )
 _MEANINGS = "changes what later commands mean"
 _SETS = "sets a variable"
 ALWAYS: dict[str, str] = {
-    ".": "runs a file of commands", "source": "runs a file of commands", "eval": "runs its words as commands",
-    "alias": _MEANINGS, "unalias": _MEANINGS, "enable": _MEANINGS, "bind": _MEANINGS, "trap": "keeps a command for later",
-    "complete": "keeps a command for later", "compgen": "can run a command", "compopt": _MEANINGS, "set": _MEANINGS,
-    "shopt": _MEANINGS, "let": "computes, which can run commands", "declare": _SETS, "typeset": _SETS, "local": _SETS,
-    "readonly": _SETS, "read": _SETS, "mapfile": _SETS, "readarray": _SETS, "getopts": _SETS, "unset": _SETS,
-    "exec": "replaces the shell", "export": _SETS, "fc": "runs earlier commands", "popd": _MEANINGS, "pushd": _MEANINGS,
-    "caller": "", "suspend": _MEANINGS, "logout": _MEANINGS, "disown": _MEANINGS, "umask": "", "builtin": "", "coproc": "starts a process",
-}  # fmt: skip
+    ".": "runs a file of commands",
+    "source": "runs a file of commands",
+    "eval": "runs its words as commands",
+    "alias": _MEANINGS,
+    "unalias": _MEANINGS,
+    "enable": _MEANINGS,
+    "bind": _MEANINGS,
+    "trap": "keeps a command for later",
+    "complete": "keeps a command for later",
+    "compgen": "can run a command",
+    "compopt": _MEANINGS,
+    "set": _MEANINGS,
+    "shopt": _MEANINGS,
+    "let": "computes, which can run commands",
+    "declare": _SETS,
+    "typeset": _SETS,
+    "local": _SETS,
+    "readonly": _SETS,
+    "read": _SETS,
+    "mapfile": _SETS,
+    "readarray": _SETS,
+    "getopts": _SETS,
+    "unset": _SETS,
+    "exec": "replaces the shell",
+    "export": _SETS,
+    "fc": "runs earlier commands",
+    "popd": _MEANINGS,
+    "pushd": _MEANINGS,
+    "caller": "",
+    "suspend": _MEANINGS,
+    "logout": _MEANINGS,
+    "disown": _MEANINGS,
+    "umask": "",
+    "builtin": "",
+    "coproc": "starts a process",
+}
 _INDEX = re.compile(r"\[")
 _COMPARES_NUMBERS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _NUMBER = re.compile(r"-?\d+")
@@ -53,11 +84,27 @@ def _hash(call: Call, options: Options) -> str:
 
 POLICIES: dict[str, Policy] = {
     "printf": Policy("", "version help", (("v:", _SETS),), stops=True),
-    "pwd": Policy("LP", "logical physical version help"), ":": Policy(), "times": Policy(), "exit": Policy(), "return": Policy(), "break": Policy(), "continue": Policy(), "shift": Policy(), "wait": Policy("nf"), "jobs": Policy("lnprs"), "history": Policy("", "", operands=lambda call, options: _MEANINGS if options.operands else ""),
-    "type": Policy("afptP"), "help": Policy("dms"), "dirs": Policy("lpv"), "umask": Policy("Sp", "", operands=_umask),
-    "hash": Policy("lt", "", (("p: r d:", _MEANINGS),), _hash), "caller": Policy(), "fg": Policy(), "bg": Policy(),
+    "pwd": Policy("LP", "logical physical version help"),
+    ":": Policy(),
+    "times": Policy(),
+    "exit": Policy(),
+    "return": Policy(),
+    "break": Policy(),
+    "continue": Policy(),
+    "shift": Policy(),
+    "wait": Policy("nf"),
+    "jobs": Policy("lnprs"),
+    "history": Policy("", "", operands=lambda call, options: _MEANINGS if options.operands else ""),
+    "type": Policy("afptP"),
+    "help": Policy("dms"),
+    "dirs": Policy("lpv"),
+    "umask": Policy("Sp", "", operands=_umask),
+    "hash": Policy("lt", "", (("p: r d:", _MEANINGS),), _hash),
+    "caller": Policy(),
+    "fg": Policy(),
+    "bg": Policy(),
     "cd": Policy("LPe"),
-}  # fmt: skip
+}
 
 
 def builtin_fault(call: Call) -> str | None:
@@ -68,7 +115,16 @@ def builtin_fault(call: Call) -> str | None:
         return ""
     if call.name in ALWAYS:
         phrase = ALWAYS[call.name]
-        if not call.args and call.name in ("alias", "trap", "export", "set", "declare", "shopt", "complete", "enable"):
+        if not call.args and call.name in (
+            "alias",
+            "trap",
+            "export",
+            "set",
+            "declare",
+            "shopt",
+            "complete",
+            "enable",
+        ):
             return ""
         if call.name == "export" and call.args == ("-p",):
             return ""

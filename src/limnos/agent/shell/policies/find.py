@@ -5,19 +5,23 @@ from typing import NamedTuple
 from limnos.agent.shell.options import Call
 
 _LONE = frozenset(
-    "-H -L -P -O0 -O1 -O2 -O3 -print -print0 -ls -prune -quit -depth -d -xdev -mount -daystart -follow -noleaf -nouser "
+    "-H -L -P -O0 -O1 -O2 -O3 -print -print0 -ls -prune -quit -depth -d -xdev -mount "
+    "-daystart -follow -noleaf -nouser "
     "-nogroup -empty -true -false -executable -readable -writable -warn -nowarn -ignore_readdir_race "
     "-noignore_readdir_race -not -a -and -o -or ! ( ) , -help --help -version --version -E -X -x -s".split()
 )
 _VALUED = frozenset(
-    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -mtime -atime "
-    "-ctime -mmin -amin -cmin -newer -anewer -cnewer -perm -user -group -uid -gid -links -inum -samefile -maxdepth "
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname "
+    "-type -xtype -size -mtime -atime "
+    "-ctime -mmin -amin -cmin -newer -anewer -cnewer -perm -user -group -uid -gid "
+    "-links -inum -samefile -maxdepth "
     "-mindepth -fstype -used -context -regextype -printf -D".split()
 )
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
 NARROWING = frozenset(
-    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -empty -inum -samefile -user -group "
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname "
+    "-empty -inum -samefile -user -group "
     "-newer".split()
 )
 
@@ -54,7 +58,9 @@ def read_search(args: tuple[str, ...]) -> Search:
             place = end
         elif word in _VALUED:
             place += 1
-            narrow = narrow or (word in NARROWING and bool(args[place : place + 1]) and args[place].strip("*/.") != "")
+            narrow = narrow or (
+                word in NARROWING and bool(args[place : place + 1]) and args[place].strip("*/.") != ""
+            )
         elif word == "-delete":
             deletes = True
             faults.append("deletes what it finds")
@@ -71,9 +77,25 @@ def read_search(args: tuple[str, ...]) -> Search:
 
 
 def _starts_expression(word: str) -> bool:
-    return word in ("!", "(", ")", ",") or (word.startswith("-") and word not in _LONE) or word in (
-        "-print", "-print0", "-ls", "-prune", "-quit", "-depth", "-xdev", "-mount", "-empty", "-not", "-true", "-false",
-    )  # fmt: skip
+    return (
+        word in ("!", "(", ")", ",")
+        or (word.startswith("-") and word not in _LONE)
+        or word
+        in (
+            "-print",
+            "-print0",
+            "-ls",
+            "-prune",
+            "-quit",
+            "-depth",
+            "-xdev",
+            "-mount",
+            "-empty",
+            "-not",
+            "-true",
+            "-false",
+        )
+    )
 
 
 def _command_end(args: tuple[str, ...], start: int) -> int:

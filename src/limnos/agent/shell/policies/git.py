@@ -1,42 +1,78 @@
 """Git: what its subcommands may be told without a question."""
 
 from limnos.agent.shell.options import (
-    CHANGES, ELSEWHERE, RUNS, SENDS, SETTINGS, UNSEEN, WRITES, Call, Family, Options, Policy,
-)  # fmt: skip
+    CHANGES,
+    ELSEWHERE,
+    RUNS,
+    SENDS,
+    SETTINGS,
+    UNSEEN,
+    WRITES,
+    Call,
+    Family,
+    Options,
+    Policy,
+)
 from limnos.agent.shell.policies.targets import at_most, first_is, writing_fault
 
 _DIFF_SHORTS = "pusU:zawbRDM?C?B?l:S:G:O:W"
 _DIFF = (
-    "patch no-patch unified: raw patch-with-raw patch-with-stat stat? numstat shortstat dirstat? summary name-only "
-    "name-status color? no-color color-words? word-diff? word-diff-regex: color-moved? color-moved-ws: no-renames "
-    "find-renames? find-copies? find-copies-harder irreversible-delete diff-filter: pickaxe-regex pickaxe-all "
-    "ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines ignore-cr-at-eol inter-hunk-context: "
-    "function-context exit-code quiet no-ext-diff no-textconv ignore-submodules? submodule? src-prefix: dst-prefix: "
-    "no-prefix line-prefix: minimal patience histogram diff-algorithm: anchored: full-index binary abbrev? no-abbrev "
-    "relative? no-relative text check ws-error-highlight: cached staged merge-base compact-summary indent-heuristic "
+    "patch no-patch unified: raw patch-with-raw patch-with-stat stat? numstat "
+    "shortstat dirstat? summary name-only "
+    "name-status color? no-color color-words? word-diff? word-diff-regex: color-moved? "
+    "color-moved-ws: no-renames "
+    "find-renames? find-copies? find-copies-harder irreversible-delete diff-filter: "
+    "pickaxe-regex pickaxe-all "
+    "ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines "
+    "ignore-cr-at-eol inter-hunk-context: "
+    "function-context exit-code quiet no-ext-diff no-textconv ignore-submodules? "
+    "submodule? src-prefix: dst-prefix: "
+    "no-prefix line-prefix: minimal patience histogram diff-algorithm: anchored: "
+    "full-index binary abbrev? no-abbrev "
+    "relative? no-relative text check ws-error-highlight: cached staged merge-base "
+    "compact-summary indent-heuristic "
     "no-indent-heuristic cc combined-all-paths relative-paths base ours theirs no-index help"
 )
 _DIFF_ASKS = (("output:", WRITES), ("ext-diff textconv", "runs programs that the repository names"))
 _LOG = (
-    " oneline graph decorate? no-decorate decorate-refs: decorate-refs-exclude: source follow log-size all branches? "
-    "tags? remotes? glob: exclude: author: committer: grep: all-match invert-grep regexp-ignore-case extended-regexp "
-    "fixed-strings perl-regexp basic-regexp merges no-merges min-parents: max-parents: first-parent max-count: skip: "
-    "since: after: until: before: pretty? format: abbrev-commit no-abbrev-commit date: relative-date reverse date-order "
+    " oneline graph decorate? no-decorate decorate-refs: decorate-refs-exclude: source "
+    "follow log-size all branches? "
+    "tags? remotes? glob: exclude: author: committer: grep: all-match invert-grep "
+    "regexp-ignore-case extended-regexp "
+    "fixed-strings perl-regexp basic-regexp merges no-merges min-parents: max-parents: "
+    "first-parent max-count: skip: "
+    "since: after: until: before: pretty? format: abbrev-commit no-abbrev-commit date: "
+    "relative-date reverse date-order "
     "topo-order author-date-order walk-reflogs no-walk? full-history ancestry-path? simplify-merges "
-    "simplify-by-decoration cherry cherry-pick cherry-mark left-only right-only left-right boundary notes? no-notes "
+    "simplify-by-decoration cherry cherry-pick cherry-mark left-only right-only "
+    "left-right boundary notes? no-notes "
     "show-notes? show-linear-break? no-diff-merges diff-merges: remerge-diff encoding: use-mailmap mailmap "
-    "no-expand-tabs expand-tabs? parents children dense sparse count reflog not stdin full-diff clear-decorations "
+    "no-expand-tabs expand-tabs? parents children dense sparse count reflog not stdin "
+    "full-diff clear-decorations "
     "since-as-filter: show-pulls"
 )
-_LOG_POLICY = Policy(_DIFF_SHORTS + "n:giEFPmcqL:t", _DIFF + _LOG, (*_DIFF_ASKS, ("show-signature", "runs gpg")), numbers=True)
+_LOG_POLICY = Policy(
+    _DIFF_SHORTS + "n:giEFPmcqL:t", _DIFF + _LOG, (*_DIFF_ASKS, ("show-signature", "runs gpg")), numbers=True
+)
 _COMMIT = Policy(
     "am:C:c:sqvezpoiu?",
-    "all message: reuse-message: reedit-message: fixup: squash: reset-author short branch porcelain long null "
-    "author: date: signoff no-signoff trailer: no-edit allow-empty allow-empty-message cleanup: edit amend no-post-rewrite "
+    "all message: reuse-message: reedit-message: fixup: squash: reset-author short "
+    "branch porcelain long null "
+    "author: date: signoff no-signoff trailer: no-edit allow-empty allow-empty-message "
+    "cleanup: edit amend no-post-rewrite "
     "include only quiet dry-run status no-status verbose untracked-files? patch interactive no-gpg-sign",
-    (("F: file: t: template: pathspec-from-file:", UNSEEN), ("S? gpg-sign?", "runs gpg"), ("n no-verify", "skips the checks of the repository")),
+    (
+        ("F: file: t: template: pathspec-from-file:", UNSEEN),
+        ("S? gpg-sign?", "runs gpg"),
+        ("n no-verify", "skips the checks of the repository"),
+    ),
 )
-_MERGE = "commit no-commit edit no-edit ff no-ff ff-only log? no-log signoff no-signoff stat no-stat squash no-squash no-verify-signatures quiet verbose progress no-progress allow-unrelated-histories autostash no-autostash abort continue quit rerere-autoupdate message: strategy-option: into-name:"
+_MERGE = (
+    "commit no-commit edit no-edit ff no-ff ff-only log? no-log signoff no-signoff "
+    "stat no-stat squash no-squash no-verify-signatures quiet verbose progress "
+    "no-progress allow-unrelated-histories autostash no-autostash abort continue quit "
+    "rerere-autoupdate message: strategy-option: into-name:"
+)
 _OTHER_SIDE = (("upload-pack: receive-pack: exec: u:", RUNS),)
 
 
@@ -65,7 +101,16 @@ def _pushes(call: Call, options: Options) -> str:
 
 
 def _config(call: Call, options: Options) -> str:
-    reads = {"--get", "--get-all", "--get-regexp", "--list", "-l", "--get-urlmatch", "--get-color", "--get-colorbool"}
+    reads = {
+        "--get",
+        "--get-all",
+        "--get-regexp",
+        "--list",
+        "-l",
+        "--get-urlmatch",
+        "--get-color",
+        "--get-colorbool",
+    }
     del call
     if reads & options.values.keys() or options.operands[:1] in (("get",), ("list",)):
         return ""
@@ -73,7 +118,11 @@ def _config(call: Call, options: Options) -> str:
 
 
 def _moves(call: Call, options: Options) -> str:
-    return "gets words that nobody saw" if call.unseen == "words" else writing_fault(call, options.operands, "moves")
+    return (
+        "gets words that nobody saw"
+        if call.unseen == "words"
+        else writing_fault(call, options.operands, "moves")
+    )
 
 
 def _paths(call: Call, options: Options) -> str:
@@ -95,41 +144,337 @@ GIT = Family(
         stops=True,
     ),
     {
-        "status": Policy("sbuvzu?", "short branch no-branch show-stash porcelain? long verbose untracked-files? ignore-submodules? ignored? null column? no-column ahead-behind no-ahead-behind renames no-renames find-renames? help"),
-        "log": _LOG_POLICY, "show": _LOG_POLICY, "whatchanged": _LOG_POLICY, "reflog": _LOG_POLICY._replace(operands=lambda call, options: "" if not options.operands or options.operands[0] not in ("delete", "expire", "drop", "write") else CHANGES),
-        "diff": Policy(_DIFF_SHORTS + "123q0", _DIFF, _DIFF_ASKS), "diff-tree": Policy(_DIFF_SHORTS + "rtvscm", _DIFF + " root stdin pretty? no-commit-id always format:", _DIFF_ASKS),
-        "diff-index": Policy(_DIFF_SHORTS + "m", _DIFF, _DIFF_ASKS), "diff-files": Policy(_DIFF_SHORTS + "q", _DIFF, _DIFF_ASKS), "range-diff": Policy(_DIFF_SHORTS, _DIFF + " creation-factor: no-dual-color left-only right-only", _DIFF_ASKS),
-        "shortlog": Policy("nsecw?", "numbered summary email committer format: group: date: " + _LOG, numbers=True),
-        "blame": Policy("blL:sS:tcpfnweM?C?h", "root show-stats reverse: first-parent porcelain line-porcelain incremental encoding: date: progress no-progress abbrev: show-name show-number show-email ignore-rev: color-lines color-by-age score-debug", (("contents: ignore-revs-file:", UNSEEN),)),
-        "annotate": Policy("bltL:"), "describe": Policy("", "dirty? broken? all tags contains abbrev: candidates: exact-match debug long match: exclude: always first-parent"),
-        "rev-parse": Policy("q", "verify quiet short? abbrev-ref? symbolic symbolic-full-name show-toplevel show-prefix show-cdup git-dir absolute-git-dir git-common-dir git-path: is-inside-work-tree is-inside-git-dir is-bare-repository is-shallow-repository show-object-format? all branches? tags? remotes? glob: revs-only no-revs flags no-flags default: prefix: sq not local-env-vars path-format: since: until: show-superproject-working-tree end-of-options"),
-        "rev-list": Policy("n:", _LOG + " objects disk-usage? quiet header timestamp use-bitmap-index left-right object-names", numbers=True), "merge-base": Policy("a", "all octopus independent is-ancestor fork-point"), "name-rev": Policy("", "tags refs: exclude: all name-only always no-undefined"),
-        "cat-file": Policy("tspe", "batch? batch-check? batch-all-objects buffer unordered allow-unknown-type follow-symlinks path: use-mailmap", (("textconv filters", RUNS),)), "ls-tree": Policy("drtlz", "long name-only name-status object-only full-name full-tree abbrev? format:"),
-        "ls-files": Policy("cdmoiskuztvfx:X:", "cached deleted modified others ignored stage unmerged killed directory no-empty-directory eol deduplicate exclude: exclude-from: exclude-per-directory: exclude-standard error-unmatch full-name recurse-submodules abbrev? format: with-tree: debug"),
-        "ls-remote": Policy("htqbs", "heads tags branches refs quiet exit-code get-url symref sort:", (*_OTHER_SIDE, ("o: server-option:", SENDS)), _remotes),
-        "grep": Policy("aivhHLlnrcopqwEFGPz0WA:B:C:m:e:f:I", "cached no-index untracked no-exclude-standard exclude-standard recurse-submodules text ignore-case word-regexp invert-match full-name extended-regexp basic-regexp fixed-strings perl-regexp line-number column files-with-matches name-only files-without-match only-matching count color? no-color break heading show-function function-context context: after-context: before-context: max-count: threads: and or not all-match quiet max-depth: recursive no-recursive null help", (("O? open-files-in-pager?", RUNS), ("textconv ext-grep", RUNS)), numbers=True),
-        "branch": Policy("arvqltmMcCdfui", "all remotes verbose quiet list track? no-track show-current contains: no-contains: merged? no-merged? points-at: sort: format: color? no-color column? no-column abbrev: no-abbrev set-upstream-to: unset-upstream move copy delete ignore-case create-reflog", (("D force", CHANGES), ("edit-description", "opens an editor"))),
-        "tag": Policy("aln?im:d", "annotate list message: sort: format: contains? no-contains? merged? no-merged? points-at: column? no-column color? ignore-case create-reflog cleanup: delete", (("s sign u: local-user: v verify", "runs gpg"), ("f force", CHANGES), ("F: file:", UNSEEN))),
-        "add": Policy("nvfAuNkp", "dry-run verbose force all update no-all intent-to-add refresh ignore-errors ignore-missing renormalize sparse patch chmod: no-ignore-removal ignore-removal", (("e edit i interactive", "opens an editor"), ("pathspec-from-file:", UNSEEN))),
-        "commit": _COMMIT, "stash": Policy("uakqpm:S", "include-untracked all keep-index no-keep-index quiet patch message: staged index stat name-only only-untracked oneline", operands=lambda call, options: CHANGES if options.operands[:1] in (("drop",), ("clear",)) else ""),
-        "checkout": Policy("qb:tdlp23m", "quiet progress no-progress track? no-track detach orphan: ours theirs merge conflict: patch no-guess guess recurse-submodules", (("f force B:", CHANGES), ("pathspec-from-file:", UNSEEN))),
-        "switch": Policy("c:dqtm", "create: detach quiet track? no-track guess no-guess orphan: merge conflict: progress no-progress", (("C: force-create: f force discard-changes", CHANGES),)),
-        "restore": Policy("s:SWqpm", "source: staged worktree quiet patch ours theirs merge conflict: overlay no-overlay progress no-progress ignore-unmerged", (("pathspec-from-file:", UNSEEN),)),
-        "reset": Policy("qNp", "quiet mixed soft intent-to-add patch no-refresh refresh", (("hard merge keep", CHANGES), ("pathspec-from-file:", UNSEEN))), "rm": Policy("nrq", "dry-run cached ignore-unmatch quiet sparse", (("f force", CHANGES),), _paths), "mv": Policy("nkv", "dry-run verbose sparse", (("f force", CHANGES),), _moves),
-        "clean": Policy("ndxXqe:", "dry-run quiet exclude:", (("f force i interactive", CHANGES),)), "init": Policy("qb:", "quiet bare initial-branch: object-format: shared?", (("template: separate-git-dir:", RUNS),), _paths),
-        "merge": Policy("nm:s:X:qv", _MERGE, (("F: file:", UNSEEN), ("S? gpg-sign?", "runs gpg"), ("s: strategy:", RUNS), ("no-verify", "skips the checks of the repository"))), "pull": Policy("rqvnt46a", _MERGE + " rebase? no-rebase all append dry-run prune no-tags tags depth: jobs: set-upstream", (*_OTHER_SIDE, ("f force", CHANGES), ("s: strategy:", RUNS), ("o: server-option:", SENDS)), _remotes),
-        "rebase": Policy("qvnm:X:", "onto: keep-base continue skip abort quit quiet verbose stat no-stat no-autosquash autosquash autostash no-autostash fork-point no-fork-point root rebase-merges? no-rebase-merges update-refs committer-date-is-author-date empty: keep-empty no-keep-empty reapply-cherry-picks signoff show-current-patch apply merge strategy-option: no-ff", (("x: exec:", RUNS), ("i interactive edit-todo", "opens an editor"), ("s: strategy:", RUNS), ("S? gpg-sign?", "runs gpg"), ("no-verify", "skips the checks of the repository"))),
-        "cherry-pick": Policy("xenm:sX:", "edit no-commit mainline: signoff continue skip abort quit ff allow-empty allow-empty-message keep-redundant-commits strategy-option:", (("S? gpg-sign?", "runs gpg"), ("strategy:", RUNS))), "revert": Policy("enm:sX:", "edit no-edit no-commit mainline: signoff continue skip abort quit reference strategy-option:", (("S? gpg-sign?", "runs gpg"), ("strategy:", RUNS))), "cherry": Policy("v", "abbrev:"),
-        "push": Policy("uqvn46", "set-upstream quiet verbose dry-run tags follow-tags porcelain progress no-progress all atomic no-atomic branches", (("f force force-with-lease? force-if-includes mirror delete d prune", CHANGES), ("receive-pack: exec: repo:", RUNS), ("o: push-option: signed?", SENDS), ("no-verify", "skips the checks of the repository")), _pushes),
-        "fetch": Policy("qvptPnj:46a", "all append atomic depth: deepen: shallow-since: shallow-exclude: unshallow update-shallow dry-run prune prune-tags tags no-tags jobs: quiet verbose progress no-progress ipv4 ipv6 multiple porcelain write-fetch-head no-write-fetch-head set-upstream auto-maintenance no-auto-maintenance", (("upload-pack: recurse-submodules? refmap: server-option: o: negotiation-tip:", RUNS), ("f force u update-head-ok", CHANGES), ("stdin", UNSEEN)), _remotes),
-        "clone": Policy("qvnb:j:l", "quiet verbose progress no-checkout branch: depth: single-branch no-single-branch no-tags shallow-since: shallow-submodules filter: jobs: bare mirror sparse origin: no-hardlinks", (("u: upload-pack: c: config: template: reference: reference-if-able: separate-git-dir: recurse-submodules? recursive remote-submodules o: server-option: bundle-uri:", RUNS),), _clone),
-        "remote": Policy("vn", "verbose all push", operands=first_is("show", "get-url")), "config": Policy("lz", "get get-all get-regexp get-urlmatch list null name-only show-origin show-scope local global system worktree type: bool int path default: includes no-includes all", (("e edit", "opens an editor"), ("f: file: blob:", SETTINGS), ("add unset unset-all replace-all rename-section remove-section", "changes a setting, and settings can name programs")), _config),
-        "for-each-ref": Policy("", "count: sort: format: color? points-at: merged? no-merged? contains? no-contains? ignore-case omit-empty exclude: shell perl python tcl"), "show-ref": Policy("dsq", "head heads branches tags dereference hash? verify abbrev? quiet exists"), "show-branch": Policy("ar", "all remotes current topo-order sparse more: list merge-base independent no-name sha1-name topics color? no-color"),
-        "symbolic-ref": Policy("q", "short quiet recurse no-recurse", operands=at_most(1)), "var": Policy("l"), "count-objects": Policy("vH", "verbose human-readable"), "check-ignore": Policy("qvnz", "quiet verbose non-matching no-index stdin"), "check-attr": Policy("az", "all cached stdin"), "check-ref-format": Policy("", "branch normalize allow-onelevel"),
-        "worktree": Policy("vz", "porcelain verbose", operands=first_is("list", bare=False)), "submodule": Policy("q", "quiet recursive cached", operands=first_is("status", "summary")), "notes": Policy("", "ref:", operands=first_is("list", "show")), "bisect": Policy("", "", operands=first_is("log", "good", "bad", "reset", "start", "skip", "new", "old", bare=False)), "sparse-checkout": Policy("", "", operands=first_is("list", bare=False)), "lfs": Policy("", "", operands=first_is("ls-files", "status", "env", "version")),
-        "archive": Policy("lv0", "format: prefix: list verbose worktree-attributes mtime:", (("o: output:", WRITES), ("remote: exec:", RUNS), ("add-file: add-virtual-file:", "reads a further file")), numbers=True), "format-patch": Policy("kns", "stdout no-stat cover-letter numbered subject-prefix: signoff", (("o: output-directory: output:", WRITES),), lambda call, options: "" if "--stdout" in options.values else WRITES),
-        "fsck": Policy("", "full strict unreachable dangling no-dangling connectivity-only no-progress progress verbose root tags cache name-objects no-reflogs", (("lost-found", WRITES),)), "verify-commit": Policy("v", "raw verbose"), "version": Policy("", "build-options"), "help": Policy("ag", "all guides config"), "gc": Policy("q", "auto quiet no-prune keep-largest-pack", (("prune? aggressive force cruft", CHANGES),)), "mergetool": "runs a program", "difftool": "runs a program", "filter-branch": "runs a program", "gui": "opens a window", "gitk": "opens a window", "instaweb": "opens a port", "daemon": "opens a port", "send-email": SENDS, "request-pull": "talks to another machine",
-        "apply": Policy("vp:R3", "stat numstat summary check verbose reverse index cached 3way whitespace:", (("unsafe-paths directory:", ELSEWHERE),), lambda call, options: "" if options.values.keys() & {"--stat", "--numstat", "--summary", "--check"} else "changes the files that a patch names"), "update-ref": CHANGES, "update-index": CHANGES, "hash-object": Policy("t:", "stdin stdin-paths path: no-filters literally", (("w", WRITES),)), "write-tree": CHANGES, "prune": CHANGES, "replace": CHANGES, "credential": "hands out passwords", "hook": "runs a program", "maintenance": "sets up later commands", "bundle": Policy("q", "quiet", operands=first_is("verify", "list-heads", bare=False)),
+        "status": Policy(
+            "sbuvzu?",
+            "short branch no-branch show-stash porcelain? long verbose untracked-files? "
+            "ignore-submodules? ignored? null column? no-column ahead-behind no-ahead-behind "
+            "renames no-renames find-renames? help",
+        ),
+        "log": _LOG_POLICY,
+        "show": _LOG_POLICY,
+        "whatchanged": _LOG_POLICY,
+        "reflog": _LOG_POLICY._replace(
+            operands=lambda call, options: (
+                ""
+                if not options.operands or options.operands[0] not in ("delete", "expire", "drop", "write")
+                else CHANGES
+            )
+        ),
+        "diff": Policy(_DIFF_SHORTS + "123q0", _DIFF, _DIFF_ASKS),
+        "diff-tree": Policy(
+            _DIFF_SHORTS + "rtvscm", _DIFF + " root stdin pretty? no-commit-id always format:", _DIFF_ASKS
+        ),
+        "diff-index": Policy(_DIFF_SHORTS + "m", _DIFF, _DIFF_ASKS),
+        "diff-files": Policy(_DIFF_SHORTS + "q", _DIFF, _DIFF_ASKS),
+        "range-diff": Policy(
+            _DIFF_SHORTS, _DIFF + " creation-factor: no-dual-color left-only right-only", _DIFF_ASKS
+        ),
+        "shortlog": Policy(
+            "nsecw?", "numbered summary email committer format: group: date: " + _LOG, numbers=True
+        ),
+        "blame": Policy(
+            "blL:sS:tcpfnweM?C?h",
+            "root show-stats reverse: first-parent porcelain line-porcelain incremental "
+            "encoding: date: progress no-progress abbrev: show-name show-number show-email "
+            "ignore-rev: color-lines color-by-age score-debug",
+            (("contents: ignore-revs-file:", UNSEEN),),
+        ),
+        "annotate": Policy("bltL:"),
+        "describe": Policy(
+            "",
+            "dirty? broken? all tags contains abbrev: candidates: exact-match debug long "
+            "match: exclude: always first-parent",
+        ),
+        "rev-parse": Policy(
+            "q",
+            "verify quiet short? abbrev-ref? symbolic symbolic-full-name show-toplevel "
+            "show-prefix show-cdup git-dir absolute-git-dir git-common-dir git-path: "
+            "is-inside-work-tree is-inside-git-dir is-bare-repository is-shallow-repository "
+            "show-object-format? all branches? tags? remotes? glob: revs-only no-revs flags "
+            "no-flags default: prefix: sq not local-env-vars path-format: since: until: "
+            "show-superproject-working-tree end-of-options",
+        ),
+        "rev-list": Policy(
+            "n:",
+            _LOG + " objects disk-usage? quiet header timestamp use-bitmap-index left-right object-names",
+            numbers=True,
+        ),
+        "merge-base": Policy("a", "all octopus independent is-ancestor fork-point"),
+        "name-rev": Policy("", "tags refs: exclude: all name-only always no-undefined"),
+        "cat-file": Policy(
+            "tspe",
+            "batch? batch-check? batch-all-objects buffer unordered allow-unknown-type "
+            "follow-symlinks path: use-mailmap",
+            (("textconv filters", RUNS),),
+        ),
+        "ls-tree": Policy(
+            "drtlz", "long name-only name-status object-only full-name full-tree abbrev? format:"
+        ),
+        "ls-files": Policy(
+            "cdmoiskuztvfx:X:",
+            "cached deleted modified others ignored stage unmerged killed directory "
+            "no-empty-directory eol deduplicate exclude: exclude-from: exclude-per-directory: "
+            "exclude-standard error-unmatch full-name recurse-submodules abbrev? format: "
+            "with-tree: debug",
+        ),
+        "ls-remote": Policy(
+            "htqbs",
+            "heads tags branches refs quiet exit-code get-url symref sort:",
+            (*_OTHER_SIDE, ("o: server-option:", SENDS)),
+            _remotes,
+        ),
+        "grep": Policy(
+            "aivhHLlnrcopqwEFGPz0WA:B:C:m:e:f:I",
+            "cached no-index untracked no-exclude-standard exclude-standard recurse-submodules "
+            "text ignore-case word-regexp invert-match full-name extended-regexp basic-regexp "
+            "fixed-strings perl-regexp line-number column files-with-matches name-only "
+            "files-without-match only-matching count color? no-color break heading "
+            "show-function function-context context: after-context: before-context: max-count: "
+            "threads: and or not all-match quiet max-depth: recursive no-recursive null help",
+            (("O? open-files-in-pager?", RUNS), ("textconv ext-grep", RUNS)),
+            numbers=True,
+        ),
+        "branch": Policy(
+            "arvqltmMcCdfui",
+            "all remotes verbose quiet list track? no-track show-current contains: "
+            "no-contains: merged? no-merged? points-at: sort: format: color? no-color column? "
+            "no-column abbrev: no-abbrev set-upstream-to: unset-upstream move copy delete "
+            "ignore-case create-reflog",
+            (("D force", CHANGES), ("edit-description", "opens an editor")),
+        ),
+        "tag": Policy(
+            "aln?im:d",
+            "annotate list message: sort: format: contains? no-contains? merged? no-merged? "
+            "points-at: column? no-column color? ignore-case create-reflog cleanup: delete",
+            (("s sign u: local-user: v verify", "runs gpg"), ("f force", CHANGES), ("F: file:", UNSEEN)),
+        ),
+        "add": Policy(
+            "nvfAuNkp",
+            "dry-run verbose force all update no-all intent-to-add refresh ignore-errors "
+            "ignore-missing renormalize sparse patch chmod: no-ignore-removal ignore-removal",
+            (("e edit i interactive", "opens an editor"), ("pathspec-from-file:", UNSEEN)),
+        ),
+        "commit": _COMMIT,
+        "stash": Policy(
+            "uakqpm:S",
+            "include-untracked all keep-index no-keep-index quiet patch message: staged index "
+            "stat name-only only-untracked oneline",
+            operands=lambda call, options: CHANGES if options.operands[:1] in (("drop",), ("clear",)) else "",
+        ),
+        "checkout": Policy(
+            "qb:tdlp23m",
+            "quiet progress no-progress track? no-track detach orphan: ours theirs merge "
+            "conflict: patch no-guess guess recurse-submodules",
+            (("f force B:", CHANGES), ("pathspec-from-file:", UNSEEN)),
+        ),
+        "switch": Policy(
+            "c:dqtm",
+            "create: detach quiet track? no-track guess no-guess orphan: merge conflict: "
+            "progress no-progress",
+            (("C: force-create: f force discard-changes", CHANGES),),
+        ),
+        "restore": Policy(
+            "s:SWqpm",
+            "source: staged worktree quiet patch ours theirs merge conflict: overlay "
+            "no-overlay progress no-progress ignore-unmerged",
+            (("pathspec-from-file:", UNSEEN),),
+        ),
+        "reset": Policy(
+            "qNp",
+            "quiet mixed soft intent-to-add patch no-refresh refresh",
+            (("hard merge keep", CHANGES), ("pathspec-from-file:", UNSEEN)),
+        ),
+        "rm": Policy("nrq", "dry-run cached ignore-unmatch quiet sparse", (("f force", CHANGES),), _paths),
+        "mv": Policy("nkv", "dry-run verbose sparse", (("f force", CHANGES),), _moves),
+        "clean": Policy("ndxXqe:", "dry-run quiet exclude:", (("f force i interactive", CHANGES),)),
+        "init": Policy(
+            "qb:",
+            "quiet bare initial-branch: object-format: shared?",
+            (("template: separate-git-dir:", RUNS),),
+            _paths,
+        ),
+        "merge": Policy(
+            "nm:s:X:qv",
+            _MERGE,
+            (
+                ("F: file:", UNSEEN),
+                ("S? gpg-sign?", "runs gpg"),
+                ("s: strategy:", RUNS),
+                ("no-verify", "skips the checks of the repository"),
+            ),
+        ),
+        "pull": Policy(
+            "rqvnt46a",
+            _MERGE + " rebase? no-rebase all append dry-run prune no-tags tags depth: jobs: set-upstream",
+            (*_OTHER_SIDE, ("f force", CHANGES), ("s: strategy:", RUNS), ("o: server-option:", SENDS)),
+            _remotes,
+        ),
+        "rebase": Policy(
+            "qvnm:X:",
+            "onto: keep-base continue skip abort quit quiet verbose stat no-stat no-autosquash "
+            "autosquash autostash no-autostash fork-point no-fork-point root rebase-merges? "
+            "no-rebase-merges update-refs committer-date-is-author-date empty: keep-empty "
+            "no-keep-empty reapply-cherry-picks signoff show-current-patch apply merge "
+            "strategy-option: no-ff",
+            (
+                ("x: exec:", RUNS),
+                ("i interactive edit-todo", "opens an editor"),
+                ("s: strategy:", RUNS),
+                ("S? gpg-sign?", "runs gpg"),
+                ("no-verify", "skips the checks of the repository"),
+            ),
+        ),
+        "cherry-pick": Policy(
+            "xenm:sX:",
+            "edit no-commit mainline: signoff continue skip abort quit ff allow-empty "
+            "allow-empty-message keep-redundant-commits strategy-option:",
+            (("S? gpg-sign?", "runs gpg"), ("strategy:", RUNS)),
+        ),
+        "revert": Policy(
+            "enm:sX:",
+            "edit no-edit no-commit mainline: signoff continue skip abort quit reference strategy-option:",
+            (("S? gpg-sign?", "runs gpg"), ("strategy:", RUNS)),
+        ),
+        "cherry": Policy("v", "abbrev:"),
+        "push": Policy(
+            "uqvn46",
+            "set-upstream quiet verbose dry-run tags follow-tags porcelain progress "
+            "no-progress all atomic no-atomic branches",
+            (
+                ("f force force-with-lease? force-if-includes mirror delete d prune", CHANGES),
+                ("receive-pack: exec: repo:", RUNS),
+                ("o: push-option: signed?", SENDS),
+                ("no-verify", "skips the checks of the repository"),
+            ),
+            _pushes,
+        ),
+        "fetch": Policy(
+            "qvptPnj:46a",
+            "all append atomic depth: deepen: shallow-since: shallow-exclude: unshallow "
+            "update-shallow dry-run prune prune-tags tags no-tags jobs: quiet verbose progress "
+            "no-progress ipv4 ipv6 multiple porcelain write-fetch-head no-write-fetch-head "
+            "set-upstream auto-maintenance no-auto-maintenance",
+            (
+                ("upload-pack: recurse-submodules? refmap: server-option: o: negotiation-tip:", RUNS),
+                ("f force u update-head-ok", CHANGES),
+                ("stdin", UNSEEN),
+            ),
+            _remotes,
+        ),
+        "clone": Policy(
+            "qvnb:j:l",
+            "quiet verbose progress no-checkout branch: depth: single-branch no-single-branch "
+            "no-tags shallow-since: shallow-submodules filter: jobs: bare mirror sparse "
+            "origin: no-hardlinks",
+            (
+                (
+                    "u: upload-pack: c: config: template: reference: reference-if-able: "
+                    "separate-git-dir: recurse-submodules? recursive remote-submodules o: "
+                    "server-option: bundle-uri:",
+                    RUNS,
+                ),
+            ),
+            _clone,
+        ),
+        "remote": Policy("vn", "verbose all push", operands=first_is("show", "get-url")),
+        "config": Policy(
+            "lz",
+            "get get-all get-regexp get-urlmatch list null name-only show-origin show-scope "
+            "local global system worktree type: bool int path default: includes no-includes all",
+            (
+                ("e edit", "opens an editor"),
+                ("f: file: blob:", SETTINGS),
+                (
+                    "add unset unset-all replace-all rename-section remove-section",
+                    "changes a setting, and settings can name programs",
+                ),
+            ),
+            _config,
+        ),
+        "for-each-ref": Policy(
+            "",
+            "count: sort: format: color? points-at: merged? no-merged? contains? no-contains? "
+            "ignore-case omit-empty exclude: shell perl python tcl",
+        ),
+        "show-ref": Policy("dsq", "head heads branches tags dereference hash? verify abbrev? quiet exists"),
+        "show-branch": Policy(
+            "ar",
+            "all remotes current topo-order sparse more: list merge-base independent no-name "
+            "sha1-name topics color? no-color",
+        ),
+        "symbolic-ref": Policy("q", "short quiet recurse no-recurse", operands=at_most(1)),
+        "var": Policy("l"),
+        "count-objects": Policy("vH", "verbose human-readable"),
+        "check-ignore": Policy("qvnz", "quiet verbose non-matching no-index stdin"),
+        "check-attr": Policy("az", "all cached stdin"),
+        "check-ref-format": Policy("", "branch normalize allow-onelevel"),
+        "worktree": Policy("vz", "porcelain verbose", operands=first_is("list", bare=False)),
+        "submodule": Policy("q", "quiet recursive cached", operands=first_is("status", "summary")),
+        "notes": Policy("", "ref:", operands=first_is("list", "show")),
+        "bisect": Policy(
+            "",
+            "",
+            operands=first_is("log", "good", "bad", "reset", "start", "skip", "new", "old", bare=False),
+        ),
+        "sparse-checkout": Policy("", "", operands=first_is("list", bare=False)),
+        "lfs": Policy("", "", operands=first_is("ls-files", "status", "env", "version")),
+        "archive": Policy(
+            "lv0",
+            "format: prefix: list verbose worktree-attributes mtime:",
+            (
+                ("o: output:", WRITES),
+                ("remote: exec:", RUNS),
+                ("add-file: add-virtual-file:", "reads a further file"),
+            ),
+            numbers=True,
+        ),
+        "format-patch": Policy(
+            "kns",
+            "stdout no-stat cover-letter numbered subject-prefix: signoff",
+            (("o: output-directory: output:", WRITES),),
+            lambda call, options: "" if "--stdout" in options.values else WRITES,
+        ),
+        "fsck": Policy(
+            "",
+            "full strict unreachable dangling no-dangling connectivity-only no-progress "
+            "progress verbose root tags cache name-objects no-reflogs",
+            (("lost-found", WRITES),),
+        ),
+        "verify-commit": Policy("v", "raw verbose"),
+        "version": Policy("", "build-options"),
+        "help": Policy("ag", "all guides config"),
+        "gc": Policy(
+            "q", "auto quiet no-prune keep-largest-pack", (("prune? aggressive force cruft", CHANGES),)
+        ),
+        "mergetool": "runs a program",
+        "difftool": "runs a program",
+        "filter-branch": "runs a program",
+        "gui": "opens a window",
+        "gitk": "opens a window",
+        "instaweb": "opens a port",
+        "daemon": "opens a port",
+        "send-email": SENDS,
+        "request-pull": "talks to another machine",
+        "apply": Policy(
+            "vp:R3",
+            "stat numstat summary check verbose reverse index cached 3way whitespace:",
+            (("unsafe-paths directory:", ELSEWHERE),),
+            lambda call, options: (
+                ""
+                if options.values.keys() & {"--stat", "--numstat", "--summary", "--check"}
+                else "changes the files that a patch names"
+            ),
+        ),
+        "update-ref": CHANGES,
+        "update-index": CHANGES,
+        "hash-object": Policy("t:", "stdin stdin-paths path: no-filters literally", (("w", WRITES),)),
+        "write-tree": CHANGES,
+        "prune": CHANGES,
+        "replace": CHANGES,
+        "credential": "hands out passwords",
+        "hook": "runs a program",
+        "maintenance": "sets up later commands",
+        "bundle": Policy("q", "quiet", operands=first_is("verify", "list-heads", bare=False)),
     },
     alone="",
-)  # fmt: skip
+)

@@ -6,14 +6,21 @@ from limnos.agent.shell.options import UNSEEN, Call, Options, Policy, read_optio
 
 POLICY = Policy(
     "nEre:l:suzb",
-    "quiet silent regexp-extended expression: line-length: separate unbuffered null-data posix sandbox debug help version",
+    "quiet silent regexp-extended expression: line-length: separate unbuffered "
+    "null-data posix sandbox debug help version",
     (("i? in-place?", "edits its files in place"), ("f: file:", UNSEEN)),
 )
 _ADDRESS = re.compile(r"(\d+(~\d+)?|\$)")
 _BLANKS = re.compile(r"[ \t;\n]*")
 _PLAIN = frozenset("pPdDnNgGhHx=lzF")
 _LABEL = re.compile(r"[ \t]*[A-Za-z0-9_.-]*")
-_WORDS = {"w": "writes a file", "W": "writes a file", "e": "runs a command", "r": "reads a further file", "R": "reads a further file"}
+_WORDS = {
+    "w": "writes a file",
+    "W": "writes a file",
+    "e": "runs a command",
+    "r": "reads a further file",
+    "R": "reads a further file",
+}
 
 
 class _NotKnownError(Exception):

@@ -4,24 +4,66 @@ from functools import lru_cache
 
 from limnos.agent.shell.options import Call
 
-SHELLS = frozenset("sh bash dash zsh ksh ksh93 mksh ash fish csh tcsh rbash pwsh powershell elvish nu xonsh yash".split())
-_VERSIONED = ("python", "pypy", "ruby", "perl", "php", "lua", "luajit", "node", "tclsh", "guile", "julia", "gawk")
+SHELLS = frozenset(
+    "sh bash dash zsh ksh ksh93 mksh ash fish csh tcsh rbash pwsh powershell elvish nu xonsh yash".split()
+)
+_VERSIONED = (
+    "python",
+    "pypy",
+    "ruby",
+    "perl",
+    "php",
+    "lua",
+    "luajit",
+    "node",
+    "tclsh",
+    "guile",
+    "julia",
+    "gawk",
+)
 INTERPRETERS = frozenset(
-    "python pypy perl ruby node nodejs deno bun php lua luajit tclsh wish expect guile racket sbcl clisp ecl julia R "
-    "Rscript octave scala groovy kotlin elixir iex erl escript ghci runghc runhaskell ocaml swipl gst raku crystal "
-    "ts-node tsx irb ipython ipython3 jshell java awk gawk mawk nawk m4 osascript qjs gdb lldb scheme chicken csi "
+    "python pypy perl ruby node nodejs deno bun php lua luajit tclsh wish expect guile "
+    "racket sbcl clisp ecl julia R "
+    "Rscript octave scala groovy kotlin elixir iex erl escript ghci runghc runhaskell "
+    "ocaml swipl gst raku crystal "
+    "ts-node tsx irb ipython ipython3 jshell java awk gawk mawk nawk m4 osascript qjs "
+    "gdb lldb scheme chicken csi "
     "bpython ptpython coffee dart swift nim v zig".split()
 )
-_EDITORS = "vi vim nvim view vimdiff gvim rvim ex ed red emacs emacsclient nano pico joe micro kak helix hx mg code codium subl gedit kate"
+_EDITORS = (
+    "vi vim nvim view vimdiff gvim rvim ex ed red emacs emacsclient nano pico joe "
+    "micro kak helix hx mg code codium subl gedit kate"
+)
 _PAGERS = "less more most man info pinfo lesspipe w3m lynx links elinks"
-_REMOTE = "ssh scp sftp ftp lftp telnet rsh rlogin nc ncat netcat socat mosh autossh sshpass ssh-copy-id sshfs rclone aria2c axel youtube-dl yt-dlp openssl smbclient tftp"
-_LATER = "at batch systemd-run anacron launchctl cron fcron entr inotifywait incrontab watchman watchexec nodemon forever pm2 supervisorctl"
-_DATABASES = "psql mysql mariadb sqlite sqlcmd mongosh mongo redis-cli cqlsh duckdb clickhouse-client influx isql osql"
-_RUNNERS = "npx pnpx bunx uvx pipx yarnpkg corepack ant gradle gradlew sbt lein rake invoke fab just task mage bazel scons meson ansible ansible-playbook puppet chef-client salt salt-call vagrant packer nix nix-shell nix-build direnv asdf mise nvm rbenv pyenv conda mamba pulumi serverless"
-_RECORDERS = "tcpdump tshark dumpcap wireshark strace ltrace perf valgrind gdbserver bpftrace dtrace rr heaptrack"
-_RIGHTS = "sudo doas su runuser pkexec chroot unshare nsenter setpriv capsh newgrp sg useradd usermod passwd visudo adduser deluser groupadd chpasswd login"
+_REMOTE = (
+    "ssh scp sftp ftp lftp telnet rsh rlogin nc ncat netcat socat mosh autossh sshpass "
+    "ssh-copy-id sshfs rclone aria2c axel youtube-dl yt-dlp openssl smbclient tftp"
+)
+_LATER = (
+    "at batch systemd-run anacron launchctl cron fcron entr inotifywait incrontab "
+    "watchman watchexec nodemon forever pm2 supervisorctl"
+)
+_DATABASES = (
+    "psql mysql mariadb sqlite sqlcmd mongosh mongo redis-cli cqlsh duckdb clickhouse-client influx isql osql"
+)
+_RUNNERS = (
+    "npx pnpx bunx uvx pipx yarnpkg corepack ant gradle gradlew sbt lein rake invoke "
+    "fab just task mage bazel scons meson ansible ansible-playbook puppet chef-client "
+    "salt salt-call vagrant packer nix nix-shell nix-build direnv asdf mise nvm rbenv "
+    "pyenv conda mamba pulumi serverless"
+)
+_RECORDERS = (
+    "tcpdump tshark dumpcap wireshark strace ltrace perf valgrind gdbserver bpftrace dtrace rr heaptrack"
+)
+_RIGHTS = (
+    "sudo doas su runuser pkexec chroot unshare nsenter setpriv capsh newgrp sg "
+    "useradd usermod passwd visudo adduser deluser groupadd chpasswd login"
+)
 _SCREENS = "screen dtach abduco byobu xterm gnome-terminal konsole alacritty kitty xdg-open open"
-_KILLERS = "killall pkill fuser skill xkill umount insmod rmmod modprobe kexec ldconfig update-alternatives dpkg-reconfigure losetup cryptsetup debugfs patch git-shell"
+_KILLERS = (
+    "killall pkill fuser skill xkill umount insmod rmmod modprobe kexec ldconfig "
+    "update-alternatives dpkg-reconfigure losetup cryptsetup debugfs patch git-shell"
+)
 
 REASONS: dict[str, str] = {}
 for _names, _phrase in (
@@ -38,7 +80,16 @@ for _names, _phrase in (
 ):
     REASONS |= dict.fromkeys(_names.split(), _phrase)
 _ANSWERS = frozenset({"--version", "--help"})
-_MORE_ANSWERS = {"python": "-V", "node": "-v", "perl": "-v", "php": "-v", "ruby": "-v", "lua": "-v", "java": "-version", "ssh": "-V"}
+_MORE_ANSWERS = {
+    "python": "-V",
+    "node": "-v",
+    "perl": "-v",
+    "php": "-v",
+    "ruby": "-v",
+    "lua": "-v",
+    "java": "-version",
+    "ssh": "-V",
+}
 
 
 @lru_cache(maxsize=1_000)

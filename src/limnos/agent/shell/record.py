@@ -1,0 +1,81 @@
+"""What is found while a command is looked at: parts, reasons to ask, a denial, programs that need the network."""
+
+from typing import Literal, NamedTuple
+
+from limnos.agent.shell.hard import refuse
+from limnos.kernel.findings import Findings, Part
+from limnos.kernel.messages import ToolError
+
+MAX_REASONS = 50
+
+
+class Argument(NamedTuple):
+    """A word: as `shown`, as it probably is (`guess`), and whether another machine wrote it (`foreign`)."""
+
+    shown: str
+    guess: str
+    foreign: bool = False
+
+
+class Input(NamedTuple):
+    """What a command reads: from a pipe, from another machine, or `words` that are known."""
+
+    piped: bool = False
+    foreign: bool = False
+    words: tuple[str, ...] = ()
+
+
+NO_INPUT = Input()
+
+
+class Scope(NamedTuple):
+    """Around a command: its input, how many texts stand around it, what is added to its words.
+
+    `silent`: it is not known to run at all, so it is looked at for hard denials only.
+    """
+
+    input: Input = NO_INPUT
+    depth: int = 0
+    unseen: Literal["", "paths", "words"] = ""
+    silent: bool = False
+
+
+OUTSIDE = Scope()
+
+
+class Record:
+    """Collects; the order is that of the text, and nothing stands twice but parts."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.network: dict[str, None] = {}
+        self._reasons: dict[str, None] = {}
+        self._denied: ToolError | None = None
+
+    def part(self, part: Part, scope: Scope) -> None:
+        """A thing that the command does."""
+        if not scope.silent:
+            self.parts.append(part)
+
+    def ask(self, sentence: str, scope: Scope = OUTSIDE) -> None:
+        """Why no rule lets this pass."""
+        if not scope.silent and len(self._reasons) < MAX_REASONS:
+            self._reasons[sentence] = None
+
+    def deny(self, error: ToolError | None) -> None:
+        """A hard denial; the first one counts."""
+        self._denied = self._denied or error
+
+    def deny_depth(self) -> None:
+        """What nobody can follow does not run: behind enough wrappers anything could hide."""
+        instead = "say it in fewer steps, one inside the other"
+        self.deny(refuse("commands are nested too deep to be understood", instead))
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is a reason to ask."""
+        return bool(self._reasons)
+
+    def findings(self) -> Findings:
+        """All of it, for the gate."""
+        return Findings(tuple(self.parts), tuple(self._reasons), denied=self._denied)
