@@ -24,7 +24,8 @@ Order = dict[bytes, list[bytes]]
 def order(items: dict[str, list[bytes]]) -> bytes:
     """The order as bytes. `limit` items are NAME=NUMBER, `env` NAME=VALUE; `change` and `keep` are below.
 
-    `change` names folders and files that may be written, `keep` descriptors that stay open.
+    `change` names folders and files that may be written, `keep` descriptors that stay open; `starter` is one
+    whose other end the process that started us holds.
     """
     return b"".join(kind[:1].encode() + item + b"\0" for kind, many in items.items() for item in many)
 
@@ -34,6 +35,7 @@ def main() -> None:
     descriptor, name, *arguments = sys.argv[1:]
     given = _read(int(descriptor))
     _prepare(given)
+    _end_with_starter(given)
     env = dict(item.split(b"=", 1) for item in given.get(b"e", []))
     status, why = _become(name, [name, *arguments], env)
     os.write(2, f"{name} cannot run: {why}\n".encode(errors="surrogateescape"))
@@ -59,9 +61,21 @@ def _prepare(given: Order) -> None:
         _limit(getattr(resource, f"RLIMIT_{name}"), int(number))
     for number in (_SIGPIPE, _SIGXFSZ):  # the interpreter ignores them, the program must not inherit that
         landlock.call("signal", number, None)
-    _close_others({int(item) for item in given.get(b"k", [])})
+    _close_others({int(item) for kind in (b"k", b"s") for item in given.get(kind, [])})
     change = [(os.fsdecode(path), landlock.CHANGE) for path in given.get(b"c", [])]
     landlock.restrict([("/", landlock.SHOW), ("/dev", landlock.USE), *change])
+
+
+def _end_with_starter(given: Order) -> None:
+    """End if who started us has ended already: bwrap hears only of an end that comes after its own start."""
+    for item in given.get(b"s", []):
+        descriptor = int(item)
+        os.set_blocking(descriptor, False)
+        try:
+            if not os.read(descriptor, 1):
+                os._exit(CANNOT_EXECUTE)
+        except BlockingIOError:
+            os.close(descriptor)
 
 
 def _limit(kind: int, value: int) -> None:

@@ -94,6 +94,7 @@ class Arguments:
     def __init__(self) -> None:
         self.words: list[str] = []
         self.descriptors: list[int] = []
+        self._held: list[int] = []
 
     def add(self, *words: str) -> None:
         """More arguments as they are."""
@@ -123,6 +124,13 @@ class Arguments:
         os.lseek(descriptor, 0, os.SEEK_SET)
         return descriptor
 
+    def lifeline(self) -> int:
+        """A descriptor that comes to its end when this process does; the other end is held until `close`."""
+        read, write = os.pipe()
+        self.descriptors.append(read)
+        self._held.append(write)
+        return read
+
     def mount(self, mount: Mount) -> None:
         """Whatever `mount` is."""
         match mount.kind:
@@ -137,5 +145,6 @@ class Arguments:
 
     def close(self) -> None:
         """Give the descriptors back."""
-        while self.descriptors:
-            os.close(self.descriptors.pop())
+        for descriptors in (self.descriptors, self._held):
+            while descriptors:
+                os.close(descriptors.pop())

@@ -122,6 +122,7 @@ class Sandbox:
                     "env": [os.fsencode(f"{name}={value}") for name, value in spec.env.items()],
                     "change": [os.fsencode(path) for path in (*change, "/dev/shm")],
                     "keep": [str(descriptor).encode() for descriptor in spec.pass_fds],
+                    "starter": [str(arguments.lifeline()).encode()],
                 }
             )
         )
