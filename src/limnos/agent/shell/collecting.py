@@ -21,10 +21,11 @@ from limnos.agent.shell.grammar import (
     read_tokens,
 )
 from limnos.agent.shell.hidden import hidden_lines
-from limnos.agent.shell.lexer import TOO_DEEP, Piece, Token
+from limnos.agent.shell.lexer import TOO_DEEP
 from limnos.agent.shell.network import brings_text, needs_network
 from limnos.agent.shell.options import Call
 from limnos.agent.shell.parts import command_part, file_part
+from limnos.agent.shell.pieces import Piece, Token
 from limnos.agent.shell.place import UNKNOWN, Place, meanings
 from limnos.agent.shell.policies import part_reason
 from limnos.agent.shell.policies.builtins import leaves_folder

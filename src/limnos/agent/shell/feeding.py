@@ -1,4 +1,4 @@
-"""Programs that run what they are given: shells, interpreters, and the commands of the shell that do the same."""
+"""Programs that run what they are given: shells, interpreters, commands of the shell."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Tokens as a tree: lists, pipelines, simple and compound commands. What does not fit is a fault, never an error.
+"""Tokens as a tree: lists, pipelines, simple and compound commands. What does not fit is a fault.
 
 A lenient reader: after a fault it goes on, so that everything that bash might run is in the tree.
 """
@@ -6,7 +6,8 @@ A lenient reader: after a fault it goes on, so that everything that bash might r
 import re
 from typing import NamedTuple, TypeAlias
 
-from limnos.agent.shell.lexer import TOO_DEEP, Lexer, Piece, Token
+from limnos.agent.shell.lexer import TOO_DEEP, Lexer
+from limnos.agent.shell.pieces import Piece, Token
 
 MAX_NESTING = 25
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?\+?=")

@@ -8,14 +8,15 @@ from limnos.agent.shell.place import Place, has_pattern, is_within, meanings, no
 from limnos.agent.shell.policies.archives import spread_tar
 from limnos.agent.shell.policies.find import read_search
 from limnos.agent.shell.policies.unsafe import is_interpreter
+from limnos.agent.shell.tables import names
 from limnos.kernel.messages import ToolError
 
-_WHOLE = frozenset(
+_WHOLE = names(
     "bin boot dev etc lib lib32 lib64 libx32 media mnt opt proc root run sbin snap srv "
     "sys tmp usr var home nix "
-    "applications library system users volumes private".split()
+    "applications library system users volumes private"
 )
-_DEEP = frozenset("bin boot dev etc lib lib32 lib64 libx32 proc sbin sys".split())
+_DEEP = names("bin boot dev etc lib lib32 lib64 libx32 proc sbin sys")
 _SECOND = frozenset({"usr", "var", "home"})
 _DISK = re.compile(
     r"/dev/(sd[a-z*?\[]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|dm-\d|md\d|mapper/|disk/|r?disk\d|nbd\d|sr\d|mtd|pmem\d|zd\d|mem$|kmem$|port$)"
@@ -37,10 +38,10 @@ _LOOKS_OF: dict[str, frozenset[str]] = {
 _POWER = frozenset(
     {"shutdown", "reboot", "halt", "poweroff", "telinit", "pm-suspend", "pm-hibernate", "pm-powersave"}
 )
-_POWER_ACTIONS = frozenset(
+_POWER_ACTIONS = names(
     "poweroff reboot halt suspend hibernate hybrid-sleep suspend-then-hibernate kexec "
     "soft-reboot rescue emergency "
-    "poweroff.target reboot.target halt.target rescue.target emergency.target shutdown.target exit".split()
+    "poweroff.target reboot.target halt.target rescue.target emergency.target shutdown.target exit"
 )
 _ASKS_ONLY = frozenset({"--help", "--version", "-c", "--show", "-h?", "list-jobs"})
 _KERNEL_FILES = ("/proc/sysrq-trigger", "/proc/sys/kernel/sysrq", "/sys/power/state", "/sys/power/disk")

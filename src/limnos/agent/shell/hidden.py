@@ -4,7 +4,7 @@ What is found here is no part that a rule could be compared with; it is only loo
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from limnos.agent.shell.options import Call, read_options
 from limnos.agent.shell.policies.sed import POLICY as SED
@@ -20,8 +20,6 @@ _GIT_VALUES = frozenset(
     {"-c", "--config-env", "-x", "--exec", "-O", "--extcmd", "--upload-pack", "--receive-pack"}
 )
 _GIT_RUNNING = ("--upload-pack=", "--receive-pack=", "--extcmd=", "--open-files-in-pager=")
-_CALLBACKS = frozenset({"mapfile", "readarray", "complete", "compgen"})
-_SETTERS = frozenset({"alias", "export", "declare", "typeset", "readonly", "local"})
 _RUNNING_LONG = re.compile(
     r"--?[a-z-]*(exec|cmd|command|action|filter|program|shell|script|pre|hook|rsh|pager|eval|path)"
 )
@@ -32,13 +30,9 @@ _RUNNING_SHORTS = {
     "scp": ("-S",),
     "man": ("-P", "-H"),
     "split": ("--filter",),
-    "at": (),
     "tcpdump": ("-z",),
-    "less": (),
-    "entr": (),
     "npm": ("-c",),
     "nix-shell": ("--run",),
-    "tmux": (),
     "screen": ("-X",),
 }
 _PLAIN_TEXT = frozenset({"echo", "printf", "grep", "egrep", "fgrep", "rg", "ag", "cat", "test", "["})
@@ -48,25 +42,31 @@ def hidden_lines(call: Call) -> Iterator[str]:
     """The lines that `call` may hand to a shell."""
     if call.name in _PLAIN_TEXT:
         return
-    if call.name == "git":
-        yield from _git(call)
-    elif call.name == "trap":
-        yield from call.args[:1]
-    elif call.name in _SETTERS:
-        yield from (word.partition("=")[2] for word in call.args if "=" in word)
-    elif call.name in _CALLBACKS:
-        yield from _values(call, ("-C", "-F", "-W"))
-    elif call.name in ("sed", "gsed"):
-        for script in scripts_of(read_options(SED, call.args)):
-            yield from (match.group(1) for match in _SED_RUN.finditer(script))
+    if call.name in _OF_PROGRAM:
+        yield from _OF_PROGRAM[call.name](call)
     elif is_interpreter(call.name):
-        for word in call.args:
-            yield from _strings(word)
+        yield from (found for word in call.args for found in _strings(word))
     elif call.name in REASONS:
-        for word in call.args:
-            yield from _escapes(word)
+        yield from (found for word in call.args for found in _escapes(word))
     else:
         yield from _flag_values(call)
+
+
+def _trap(call: Call) -> Iterator[str]:
+    yield from call.args[:1]
+
+
+def _set_values(call: Call) -> Iterator[str]:
+    yield from (word.partition("=")[2] for word in call.args if "=" in word)
+
+
+def _callbacks(call: Call) -> Iterator[str]:
+    yield from _values(call, ("-C", "-F", "-W"))
+
+
+def _sed(call: Call) -> Iterator[str]:
+    for script in scripts_of(read_options(SED, call.args)):
+        yield from (match.group(1) for match in _SED_RUN.finditer(script))
 
 
 def _git(call: Call) -> Iterator[str]:
@@ -113,3 +113,13 @@ def _escapes(text: str) -> Iterator[str]:
     for match in _ESCAPE.finditer(text[:20_000]):
         yield next(group for group in match.groups() if group is not None)
     yield from _strings(text)
+
+
+_OF_PROGRAM: dict[str, Callable[[Call], Iterator[str]]] = {
+    "git": _git,
+    "trap": _trap,
+    "sed": _sed,
+    "gsed": _sed,
+    **dict.fromkeys(("alias", "export", "declare", "typeset", "readonly", "local"), _set_values),
+    **dict.fromkeys(("mapfile", "readarray", "complete", "compgen"), _callbacks),
+}

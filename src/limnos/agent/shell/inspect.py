@@ -1,4 +1,4 @@
-"""Reading a command for the gate: its parts, what no rule covers in it, what is never done, and how it runs."""
+"""Reading a command for the gate: its parts, what no rule covers, what is never done, how it runs."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from limnos.kernel.findings import Findings
 
 MAX_LENGTH = 100_000
 MAX_PARTS = 32
-# The second reader needs memory that grows with the square of the signs: 30 MB here, a gigabyte at five times.
+# The second reader needs memory that grows with the square of the signs: a gigabyte at ten times as many.
 MAX_READ_TWICE = 20_000
 MAX_SIGNS = 2_000
 _OTHER_READING = "the text can be read in two ways"
@@ -54,7 +54,7 @@ def _unreadable(command: str) -> str:
 
 
 def _compare(command: str, plan: Plan, collector: Collector, place: Place) -> None:
-    """Let the second reading confirm a rebuilt plan, and add what only it finds in a text that runs as written."""
+    """Let the second reading confirm a rebuilt plan, and add what only it finds in another text."""
     if isinstance(plan, Text) and plan.plain:
         return
     if len(command) > MAX_READ_TWICE or sum(map(command.count, "|&;(){}<>=`$\n")) > MAX_SIGNS:

@@ -4,7 +4,10 @@ It never raises. What bash would refuse, or what is nested deeper than `MAX_DEPT
 """
 
 import re
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
+
+from limnos.agent.shell.pieces import Kind, Piece, Token
+from limnos.agent.shell.spelling import decode
 
 MAX_DEPTH = 16
 TOO_DEEP = "substitutions are nested too deep"
@@ -18,44 +21,6 @@ _PLAIN = re.compile(r"[^ \t\n;&|()<>\\'\"$`]+")
 _LONE = re.compile(r"[A-Za-z0-9_./=:,@%+-]+(?=[ \t\n;&|]|\Z)")  # a whole word, the usual case
 _IN_DOUBLE = re.compile(r"[^\\\"$`]+")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!_-]")
-_SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"', "?": "?"}
-_CONTROLS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "r": "\r", "v": "\v"}
-_NUMBERS = re.compile(
-    r"x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c([\x20-\x7e])"
-)
-
-Kind: TypeAlias = Literal[
-    "plain", "quoted", "spelled", "variable", "command", "process", "arithmetic", "strange"
-]
-
-
-class Piece(NamedTuple):
-    """A stretch of a word. `text` is its characters or, when the shell replaces it, how it is written.
-
-    Kinds: `plain` and `quoted` characters, `spelled` out by escapes of a dollar quote; what is replaced:
-    a `variable` (its `name`; `inner` is the word behind an operator), the output of a `command`, the name
-    of a `process`, `arithmetic`, and what is `strange` (indirection, translation).
-    """
-
-    kind: Kind
-    text: str
-    quoted: bool = False
-    name: str = ""
-    inner: "tuple[Piece, ...]" = ()
-    tokens: "tuple[Token, ...]" = ()
-
-
-class Token(NamedTuple):
-    """A word or an operator; a newline is the operator LF, `((…))` the operator `((` with its pieces.
-
-    `descriptor` is the number or `{name}` glued before a redirection. The pieces of `<<` are the body.
-    """
-
-    kind: Literal["word", "operator"]
-    text: str
-    pieces: tuple[Piece, ...] = ()
-    start: int = 0
-    descriptor: str = ""
 
 
 class _Pending(NamedTuple):
@@ -352,26 +317,11 @@ class Lexer:
 
     def _spelled(self) -> Piece:
         """A dollar quote, decoded. Escapes that spell a character by number make it `spelled`."""
-        text, place = self._text, self._place + 2
-        out: list[str] = []
-        kind: Kind = "quoted"
-        while place < len(text) and text[place] != "'":
-            if text[place] != "\\":
-                out.append(text[place])
-                place += 1
-                continue
-            following = text[place + 1 : place + 2]
-            if following in _SIMPLE_ESCAPES:
-                out.append(_SIMPLE_ESCAPES[following])
-                place += 2
-                continue
-            kind = "spelled"
-            decoded, place = _spelled_escape(text, place + 1)
-            out.append(decoded)
-        if place >= len(text):
+        text, by_number, end = decode(self._text, self._place + 2)
+        if end >= len(self._text):
             self.faults.append("a quote is not closed")
-        self._place = place + 1
-        return Piece(kind, "".join(out).split("\0")[0], True)
+        self._place = end + 1
+        return Piece("spelled" if by_number else "quoted", text, True)
 
     def _sub(self, text: str) -> tuple[Piece, ...]:
         """Expansions inside text that is no word: arithmetic, the body of a here-document."""
@@ -420,18 +370,3 @@ def _note_case(word: str, before: list[Token], open_: list[str]) -> None:
 
 def _names_descriptor(raw: str) -> bool:
     return (raw.isascii() and raw.isdigit()) or bool(re.fullmatch(r"\{[A-Za-z_][A-Za-z0-9_]*\}", raw))
-
-
-def _spelled_escape(text: str, place: int) -> tuple[str, int]:
-    """The character that an escape stands for, and the place behind it; `place` is behind the backslash."""
-    if text[place : place + 1] in _CONTROLS:
-        return _CONTROLS[text[place]], place + 1
-    match = _NUMBERS.match(text, place)
-    if match is None:
-        return "\\" + text[place : place + 1], place + 1
-    if match.group(5):
-        return chr(ord(match.group(5).upper()) & 0x1F), match.end()
-    if match.group(4):
-        return chr(int(match.group(4), 8) & 0xFF), match.end()
-    code = int(match.group(1) or match.group(2) or match.group(3), 16)
-    return (chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "�"), match.end()

@@ -1,44 +1,43 @@
 """Which programs need the network."""
 
 from limnos.agent.shell.options import Call
+from limnos.agent.shell.tables import names
 
-_PROGRAMS = frozenset(
+_PROGRAMS = names(
     "curl wget wget2 fetch http https httpie xh aria2c axel lynx links elinks w3m ssh "
     "scp sftp ftp lftp telnet nc ncat netcat socat "
     "mosh rclone ping dig host nslookup whois traceroute tracepath mtr youtube-dl "
     "yt-dlp gh glab aws az gcloud kubectl oc helm "
     "npx bunx uvx pipx apt apt-get dnf yum apk zypper pacman brew snap flatpak "
-    "smbclient rsh tftp curlie".split()
+    "smbclient rsh tftp curlie"
 )
 _SUBCOMMANDS: dict[str, frozenset[str]] = {
-    "git": frozenset("clone fetch pull push ls-remote submodule remote send-email lfs".split()),
-    "npm": frozenset("install i ci add update outdated view search audit publish exec x".split()),
-    "pnpm": frozenset("install i add update outdated dlx publish fetch audit".split()),
-    "yarn": frozenset("install add upgrade outdated dlx publish audit".split()),
-    "bun": frozenset("install add update x publish".split()),
-    "pip": frozenset("install download index search wheel".split()),
-    "uv": frozenset("sync add lock tool run pip build publish".split()),
-    "poetry": frozenset("install add update lock publish search self".split()),
-    "cargo": frozenset(
-        "fetch build b check c test t run r install add update search publish clippy doc".split()
-    ),
-    "go": frozenset("get install mod build test run".split()),
-    "docker": frozenset("pull push login search build run buildx compose".split()),
-    "podman": frozenset("pull push login search build run".split()),
-    "gem": frozenset("install update fetch search push outdated".split()),
-    "bundle": frozenset("install update outdated".split()),
-    "composer": frozenset("install update require outdated create-project".split()),
-    "mvn": frozenset("compile test package install verify deploy".split()),
-    "dotnet": frozenset("restore build test add tool".split()),
-    "conda": frozenset("install create update search".split()),
-    "terraform": frozenset("init plan apply destroy".split()),
-    "ollama": frozenset("pull push".split()),
+    "git": names("clone fetch pull push ls-remote submodule remote send-email lfs"),
+    "npm": names("install i ci add update outdated view search audit publish exec x"),
+    "pnpm": names("install i add update outdated dlx publish fetch audit"),
+    "yarn": names("install add upgrade outdated dlx publish audit"),
+    "bun": names("install add update x publish"),
+    "pip": names("install download index search wheel"),
+    "uv": names("sync add lock tool run pip build publish"),
+    "poetry": names("install add update lock publish search self"),
+    "cargo": names("fetch build b check c test t run r install add update search publish clippy doc"),
+    "go": names("get install mod build test run"),
+    "docker": names("pull push login search build run buildx compose"),
+    "podman": names("pull push login search build run"),
+    "gem": names("install update fetch search push outdated"),
+    "bundle": names("install update outdated"),
+    "composer": names("install update require outdated create-project"),
+    "mvn": names("compile test package install verify deploy"),
+    "dotnet": names("restore build test add tool"),
+    "conda": names("install create update search"),
+    "terraform": names("init plan apply destroy"),
+    "ollama": names("pull push"),
 }
 _SUBCOMMANDS["pip3"] = _SUBCOMMANDS["pip"]
-_SHOWS_PAGES = frozenset(
+_SHOWS_PAGES = names(
     "curl wget wget2 fetch http https xh aria2c axel lynx links elinks w3m nc ncat "
     "netcat socat telnet ftp lftp curlie tftp "
-    "ssh sftp rclone smbclient".split()
+    "ssh sftp rclone smbclient"
 )
 
 

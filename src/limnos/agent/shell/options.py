@@ -15,11 +15,6 @@ CHANGES = "changes or deletes something"
 UNSEEN = "takes its words from a file that nobody saw"
 
 
-def names(text: str) -> frozenset[str]:
-    """The words of `text`, for tables."""
-    return frozenset(text.split())
-
-
 class Call(NamedTuple):
     """A program and its words, as far as they can be known. `unseen`: more follows that
     nobody saw, names of files found (`paths`) or any `words`."""
@@ -85,7 +80,7 @@ def _table(policy: Policy) -> dict[str, _Flag]:
 
 
 def read_options(policy: Policy, args: Sequence[str]) -> Options:
-    """Sort `args`. Flags that the policy does not have are faults: it is not known whether they take a value."""
+    """Sort `args`. Flags that the policy does not have are faults: whether they take a value is not known."""
     reader = _Reader(policy, args)
     reader.read()
     behind = reader.behind if reader.behind >= 0 else len(args)
@@ -185,7 +180,7 @@ class Family(NamedTuple):
 
 
 def judge(call: Call, policy: Policy) -> str:
-    """Why `call` does more than its program is for, a phrase to stand behind the program's name; "" if not."""
+    """Why `call` does more than its program is for, a phrase to stand behind its name; "" if not."""
     options = read_options(policy, call.args)
     if options.faults:
         return options.faults[0]

@@ -5,12 +5,13 @@ import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from limnos.agent.shell.tables import names
 from limnos.kernel.protected import name_key, protected
 
 UNKNOWN = "\0"  # stands in a guessed text for what only the shell knows
-_KEYS = frozenset(
+_KEYS = names(
     ".env .aws .azure .gcloud .gnupg .kube .docker .netrc .git-credentials .cargo "
-    ".gitattributes .config .local".split()
+    ".gitattributes .config .local"
 )
 
 

@@ -1,4 +1,4 @@
-"""What is found while a command is looked at: parts, reasons to ask, a denial, programs that need the network."""
+"""What is found while a command is looked at: parts, reasons, a denial, programs that need the network."""
 
 from typing import Literal, NamedTuple
 

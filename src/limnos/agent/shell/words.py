@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from limnos.agent.shell.lexer import Piece
+from limnos.agent.shell.pieces import Piece
 from limnos.agent.shell.place import UNKNOWN, Place
 
 MAX_FIELDS = 64
@@ -52,7 +52,7 @@ _HIDDEN = re.compile(
 
 
 class Known(NamedTuple):
-    """What the shell would replace, as far as the text shows it: folders it may be in, values of variables."""
+    """What the shell would replace, as far as the text shows it: its folders, values of variables."""
 
     place: Place
     folders: list[str]

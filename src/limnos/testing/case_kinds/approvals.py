@@ -19,7 +19,8 @@ def check(case: dict[str, Any]) -> str | None:
     got = decide(findings, rules, Standing(case["mode"], needs_yes=True))
     if got == "ask" and not case.get("approver", True):
         got = "deny"
-    wanted = case["expect"] if isinstance(case["expect"], list) else [case["expect"]]
+    expect: str | list[str] = case["expect"]
+    wanted = [expect] if isinstance(expect, str) else expect
     if got not in wanted:
         return f"{got} instead of {wanted}: {_why(findings)}"
     reported = {words for part in findings.parts for words in (part.words, *part.also)}

@@ -1,7 +1,7 @@
 """What each program may be told without a question; one table per family of programs."""
 
 from limnos.agent.shell.options import Call, Family, Policy, judge, judge_family
-from limnos.agent.shell.policies import archives, builds, builtins, files, machines, network, text
+from limnos.agent.shell.policies import archives, builds, builtins, checks, files, machines, network, text
 from limnos.agent.shell.policies.awk import awk_fault
 from limnos.agent.shell.policies.find import find_fault
 from limnos.agent.shell.policies.git import GIT
@@ -13,7 +13,7 @@ POLICIES: dict[str, Policy] = {
     **files.POLICIES,
     **archives.POLICIES,
     **network.POLICIES,
-    **builds.POLICIES,
+    **checks.POLICIES,
     **machines.POLICIES,
     **builtins.POLICIES,
 }

@@ -33,6 +33,18 @@ def _replaces(call: Call, options: Options) -> str:
     return "" if options.values.keys() & reads else writes_all(call, options)
 
 
+def _unrar(call: Call, options: Options) -> str:
+    del call
+    return (
+        "" if options.operands[:1] in (("l",), ("v",), ("t",), ("lb",)) else "writes what the archive names"
+    )
+
+
+def _ar(call: Call, options: Options) -> str:
+    del call
+    return "" if options.operands and set(options.operands[0]) <= set("tvp") else WRITES
+
+
 def _seven(call: Call, options: Options) -> str:
     action = options.operands[0] if options.operands else ""
     if action in ("l", "t", "i", "h", ""):
@@ -50,7 +62,7 @@ _GZIP = Policy(
     numbers=True,
 )
 _TAR = Policy(
-    "cxtruAdf:vzjJaZpkmoOhlWwSnNRsb:C:X:T?",
+    "cxtruAdf:vzjJaZpkmoOhlWwSnRb:C:X:",
     "create extract get list append update concatenate diff compare file: verbose gzip "
     "gunzip ungzip bzip2 xz zstd lzma "
     "lzip auto-compress keep-old-files keep-newer-files skip-old-files overwrite preserve-permissions "
@@ -82,7 +94,6 @@ _TAR = Policy(
     ),
     _tar,
 )
-_TAR = _TAR._replace(shorts="cxtruAdf:vzjJaZpkmoOhlWwSnRb:C:X:")
 
 
 def _bundled(args: tuple[str, ...]) -> tuple[str, ...]:
@@ -130,7 +141,7 @@ POLICIES: dict[str, Policy] = {
     "unzstd": Policy("kfcqvtl", _GZIP.longs, (("o: rm", WRITES),), _replaces),
     "lz4": Policy("dkfcqvtlh", "", (("rm", "deletes files"),), _replaces, numbers=True),
     "zip": Policy(
-        "rqvjDyuf0x:i:eXFlnS9@o",
+        "rqvjDyuf0x:i:eXFlnS9o",
         "recurse-paths quiet verbose junk-paths no-dir-entries symlinks update freshen "
         "exclude: include: no-extra help version out: show-files",
         (
@@ -149,21 +160,13 @@ POLICIES: dict[str, Policy] = {
         "",
         "",
         (),
-        lambda call, options: (
-            ""
-            if options.operands[:1] in (("l",), ("v",), ("t",), ("lb",))
-            else "writes what the archive names"
-        ),
+        _unrar,
     ),
     "ar": Policy(
         "",
         "",
         (),
-        lambda call, options: "" if options.operands and set(options.operands[0]) <= set("tvp") else WRITES,
+        _ar,
     ),
     "cpio": Policy("tv", "list verbose quiet"),
-    "zipgrep": Policy("", ""),
-    "zless": Policy("", "", (("", ""),)),
 }
-del POLICIES["zless"], POLICIES["zipgrep"]
-POLICIES["zip"] = POLICIES["zip"]._replace(shorts="rqvjDyuf0x:i:eXFlnS9o")

@@ -4,15 +4,16 @@ import re
 
 from limnos.agent.shell.options import Call, Options, Policy
 from limnos.agent.shell.place import UNKNOWN, is_inside, meanings
+from limnos.agent.shell.tables import names
 
-NAMES = frozenset(
+NAMES = names(
     ". : [ alias bg bind break builtin caller cd command compgen complete compopt "
     "continue declare dirs disown echo "
     "enable eval exec exit export false fc fg getopts hash help history jobs kill let "
     "local logout mapfile popd printf "
     "pushd pwd read readarray readonly return set shift shopt source suspend test "
     "times trap true type typeset ulimit "
-    "umask unalias unset wait".split()
+    "umask unalias unset wait"
 )
 _MEANINGS = "changes what later commands mean"
 _SETS = "sets a variable"
@@ -72,12 +73,7 @@ def _test(call: Call, options: Options) -> str:
     return ""
 
 
-def _umask(call: Call, options: Options) -> str:
-    del call
-    return _MEANINGS if options.operands else ""
-
-
-def _hash(call: Call, options: Options) -> str:
+def _no_words(call: Call, options: Options) -> str:
     del call
     return _MEANINGS if options.operands else ""
 
@@ -94,12 +90,12 @@ POLICIES: dict[str, Policy] = {
     "shift": Policy(),
     "wait": Policy("nf"),
     "jobs": Policy("lnprs"),
-    "history": Policy("", "", operands=lambda call, options: _MEANINGS if options.operands else ""),
+    "history": Policy("", "", operands=_no_words),
     "type": Policy("afptP"),
     "help": Policy("dms"),
     "dirs": Policy("lpv"),
-    "umask": Policy("Sp", "", operands=_umask),
-    "hash": Policy("lt", "", (("p: r d:", _MEANINGS),), _hash),
+    "umask": Policy("Sp", "", operands=_no_words),
+    "hash": Policy("lt", "", (("p: r d:", _MEANINGS),), _no_words),
     "caller": Policy(),
     "fg": Policy(),
     "bg": Policy(),

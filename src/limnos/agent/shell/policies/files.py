@@ -53,8 +53,12 @@ def _hostname(call: Call, options: Options) -> str:
     return "changes the name of the machine" if options.operands else ""
 
 
-def _extended(call: Call, options: Options) -> str:
-    return unseen(call) or writing_fault(call, options.operands[:1], "changes")
+def _split(call: Call, options: Options) -> str:
+    return unseen(call) or writing_fault(call, options.operands[1:])
+
+
+def _csplit(call: Call, options: Options) -> str:
+    return writing_fault(call, options.values.get("-f", []))
 
 
 _LS = Policy(
@@ -73,7 +77,7 @@ _PS = Policy(
     "forest no-headers headers sort: format: pid: ppid: user: User: cols: columns: width: " + _HELP,
 )
 _CP = Policy(
-    "abdfHilLnPpRrs:t:TuvxZ",
+    "abdfHilLnPpRrsS:t:TuvxZ",
     "archive attributes-only backup? copy-contents force interactive link dereference "
     "no-clobber no-dereference preserve? "
     "no-preserve: parents recursive reflink? remove-destination sparse: "
@@ -81,7 +85,6 @@ _CP = Policy(
     "target-directory: no-target-directory update? verbose one-file-system " + _HELP,
     operands=copies,
 )
-_CP = _CP._replace(shorts="abdfHilLnPpRrsS:t:TuvxZ")
 _CHANGE_OWNER = Policy(
     "cfvRhHLP",
     "changes silent quiet verbose recursive dereference no-dereference preserve-root from: " + _HELP,
@@ -188,11 +191,9 @@ POLICIES: dict[str, Policy] = {
         "suffix-length: additional-suffix: bytes: line-bytes: numeric-suffixes? "
         "hex-suffixes? elide-empty-files lines: number: separator: unbuffered verbose " + _HELP,
         (("filter:", RUNS),),
-        lambda call, options: unseen(call) or writing_fault(call, options.operands[1:]),
+        _split,
     ),
-    "csplit": Policy(
-        "b:f:kn:sqz", _HELP, operands=lambda call, options: writing_fault(call, options.values.get("-f", []))
-    ),
+    "csplit": Policy("b:f:kn:sqz", _HELP, operands=_csplit),
     "chmod": Policy(
         "cfvR",
         "changes silent quiet verbose recursive preserve-root " + _HELP,

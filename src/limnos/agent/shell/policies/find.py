@@ -3,26 +3,27 @@
 from typing import NamedTuple
 
 from limnos.agent.shell.options import Call
+from limnos.agent.shell.tables import names
 
-_LONE = frozenset(
+_LONE = names(
     "-H -L -P -O0 -O1 -O2 -O3 -print -print0 -ls -prune -quit -depth -d -xdev -mount "
     "-daystart -follow -noleaf -nouser "
     "-nogroup -empty -true -false -executable -readable -writable -warn -nowarn -ignore_readdir_race "
-    "-noignore_readdir_race -not -a -and -o -or ! ( ) , -help --help -version --version -E -X -x -s".split()
+    "-noignore_readdir_race -not -a -and -o -or ! ( ) , -help --help -version --version -E -X -x -s"
 )
-_VALUED = frozenset(
+_VALUED = names(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname "
     "-type -xtype -size -mtime -atime "
     "-ctime -mmin -amin -cmin -newer -anewer -cnewer -perm -user -group -uid -gid "
     "-links -inum -samefile -maxdepth "
-    "-mindepth -fstype -used -context -regextype -printf -D".split()
+    "-mindepth -fstype -used -context -regextype -printf -D"
 )
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
-NARROWING = frozenset(
+NARROWING = names(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname "
     "-empty -inum -samefile -user -group "
-    "-newer".split()
+    "-newer"
 )
 
 

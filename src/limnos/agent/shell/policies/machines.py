@@ -12,7 +12,7 @@ from limnos.agent.shell.options import (
     Policy,
     judge,
 )
-from limnos.agent.shell.policies.targets import at_most, first_is, no_operands
+from limnos.agent.shell.policies.targets import at_most, first_is, no_operands, only_with
 
 _HELP = "help version"
 _LIST = Policy("aqlsn:f:", "all quiet no-trunc latest last: size filter: format: digests tree help")
@@ -73,6 +73,16 @@ def _service(call: Call, options: Options) -> str:
     del call
     action = options.operands[-1] if options.operands else ""
     return "" if action in ("status", "") else "changes a service"
+
+
+def _crontab(call: Call, options: Options) -> str:
+    del call
+    return "" if "-l" in options.values and not options.operands else "installs a table of later commands"
+
+
+def _sysctl(call: Call, options: Options) -> str:
+    del call
+    return CHANGES if any("=" in one for one in options.operands) else ""
 
 
 _DOCKER = Family(
@@ -182,12 +192,11 @@ _KUBECTL = Family(
     },
 )
 _UNITS = Policy(
-    "alt:n:p:qHro:",
+    "alt:n:p:qro:",
     "all full no-pager type: state: lines: property: value quiet plain no-legend "
     "failed output: user system recursive reverse before after no-ask-password",
     (("M: machine: root: image: H: host:", ELSEWHERE), ("f force now", CHANGES)),
 )
-_UNITS = _UNITS._replace(shorts="alt:n:p:qro:")
 
 FAMILIES: dict[str, Family] = {
     "docker": _DOCKER,
@@ -306,9 +315,7 @@ POLICIES: dict[str, Policy] = {
         "l",
         "",
         (("e", "opens an editor"), ("r i", CHANGES), ("u: T: x:", ELSEWHERE)),
-        lambda call, options: (
-            "installs a table of later commands" if options.operands or "-l" not in options.values else ""
-        ),
+        _crontab,
     ),
     "atq": Policy("q:V"),
     "service": Policy("", "status-all", operands=_service),
@@ -316,7 +323,7 @@ POLICIES: dict[str, Policy] = {
         "anNe",
         "all names values",
         (("w p? write load? system", CHANGES),),
-        lambda call, options: CHANGES if any("=" in one for one in options.operands) else "",
+        _sysctl,
     ),
     "ulimit": Policy("aHScdfilmnpqrstuvx", "", operands=no_operands),
     "mount": Policy("l", _HELP, operands=no_operands),
@@ -325,7 +332,7 @@ POLICIES: dict[str, Policy] = {
     "fdisk": Policy(
         "l",
         "list",
-        operands=lambda call, options: "" if options.values.keys() & {"-l", "--list"} else CHANGES,
+        operands=only_with(CHANGES, "-l", "--list"),
     ),
     "parted": Policy("l", "list", operands=no_operands),
     "iptables": Policy("LnvSt:x", "list numeric verbose line-numbers list-rules", operands=at_most(1)),

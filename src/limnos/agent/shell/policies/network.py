@@ -1,4 +1,4 @@
-"""Programs that talk to other machines: fetching a page to the output is harmless, the rest is asked about."""
+"""Programs that talk to other machines: fetching a page to the output is harmless, the rest asks."""
 
 from limnos.agent.shell.options import RUNS, SENDS, SETTINGS, UNSEEN, WRITES, Call, Options, Policy
 from limnos.agent.shell.policies.targets import at_most, plain_urls
@@ -36,9 +36,15 @@ def _httpie(call: Call, options: Options) -> str:
     return plain_urls(call, options)
 
 
+def _ip(call: Call, options: Options) -> str:
+    del call
+    tells = len(options.operands) < 2 or options.operands[1] in ("show", "list", "ls", "get")
+    return "" if tells else "changes the network"
+
+
 POLICIES: dict[str, Policy] = {
     "curl": Policy(
-        "sSLfIvi#gNG46m:A:H:X:w:o:e:r:ahMVZ0k",
+        "sSLfIvi#gNG46m:A:H:X:w:o:e:r:ahMVZ0",
         "silent show-error location fail fail-with-body fail-early head verbose include progress-bar "
         "no-progress-meter globoff no-buffer get ipv4 ipv6 max-time: connect-timeout: "
         "retry: retry-delay: retry-max-time: "
@@ -81,9 +87,9 @@ POLICIES: dict[str, Policy] = {
             ),
         ),
         _curl,
-    )._replace(shorts="sSLfIvi#gNG46m:A:H:X:w:o:e:r:ahMVZ0"),
+    ),
     "wget": Policy(
-        "qSO:T:t:U:46hVncd",
+        "qSO:T:t:U:46hVd",
         "quiet no-verbose server-response output-document: timeout: tries: user-agent: "
         "header: spider verbose https-only "
         "no-cache connect-timeout: read-timeout: dns-timeout: wait: max-redirect: "
@@ -111,7 +117,7 @@ POLICIES: dict[str, Policy] = {
             ),
         ),
         _wget,
-    )._replace(shorts="qSO:T:t:U:46hVd"),
+    ),
     "http": Policy(
         "hbv",
         "headers body verbose help version timeout: follow pretty: ignore-stdin print:",
@@ -128,11 +134,7 @@ POLICIES: dict[str, Policy] = {
     "ip": Policy(
         "46jpsdohbrc?",
         "json pretty stats brief family: details",
-        operands=lambda call, options: (
-            ""
-            if len(options.operands) < 2 or options.operands[1] in ("show", "list", "ls", "get")
-            else "changes the network"
-        ),
+        operands=_ip,
     ),
     "ifconfig": Policy("as", "", operands=at_most(1)),
     "route": Policy("n", "", operands=at_most(0)),

@@ -1,4 +1,4 @@
-"""sed: printing, substituting and deleting lines of its output. Its scripts can also write, run and read files."""
+"""sed: printing, substituting, deleting lines of its output. Its scripts can also write, run and read."""
 
 import re
 
@@ -104,7 +104,7 @@ class _Script:
         return True
 
     def _delimited(self, sign: str) -> None:
-        """Skip to behind the next `sign`. In a bracket expression it is a plain character for sed's `s` too."""
+        """Skip to behind the next `sign` that no backslash stands before."""
         if sign in ("", "\n", "\\"):
             raise _NotKnownError("has a script that cannot be read")
         while (char := self._next()) != sign:

@@ -88,6 +88,26 @@ def first_is(*allowed: str, bare: bool = True) -> OperandRule:
     return judge
 
 
+def first_is_not(phrase: str, *denied: str) -> OperandRule:
+    """The first operand is a further subcommand; those in `denied` do what `phrase` says."""
+
+    def judge(call: Call, options: Options) -> str:
+        del call
+        return phrase if options.operands[:1] and options.operands[0] in denied else ""
+
+    return judge
+
+
+def only_with(phrase: str, *flags: str) -> OperandRule:
+    """With one of `flags` it only tells; without them it does what `phrase` says."""
+
+    def judge(call: Call, options: Options) -> str:
+        del call
+        return "" if options.values.keys() & set(flags) else phrase
+
+    return judge
+
+
 def no_assignments(call: Call, options: Options) -> str:
     """`NAME=value` changes how the program works (make)."""
     del call

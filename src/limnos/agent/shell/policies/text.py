@@ -45,7 +45,7 @@ _RG = Policy(
     ),
 )
 _FD = Policy(
-    "HIuUsigFapltTd:E:e:S:0c:j:hVL1q",
+    "HIuUsigFaplt:d:E:e:S:0c:j:hVL1q",
     "hidden no-ignore unrestricted no-ignore-vcs no-ignore-parent case-sensitive ignore-case glob regex "
     "fixed-strings and: absolute-path full-path follow max-depth: min-depth: "
     "exact-depth: exclude: type: extension: "
@@ -55,9 +55,8 @@ _FD = Policy(
     "help version absolute relative-path ignore-file: min-buffer-time: hyperlink?",
     (("x exec: X exec-batch:", RUNS), ("batch-size:", "belongs to --exec-batch")),
 )
-_FD = _FD._replace(shorts=_FD.shorts.replace("t", "t:", 1).replace("T", "", 1))
 _SORT = Policy(
-    "bdfgiMhnRrVck:mst:uzC",
+    "bdfgiMhnRrVck:mst:uzCS:",
     "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting month-sort "
     "human-numeric-sort numeric-sort random-sort reverse sort: version-sort check? "
     "key: merge stable field-separator: "
@@ -69,7 +68,6 @@ _SORT = Policy(
         ("files0-from:", UNSEEN),
     ),
 )
-_SORT = _SORT._replace(shorts=_SORT.shorts + "S:")
 _DIFF = Policy(
     "abBcdeEfhHiI:lnNpPqrsS:tTuU:vwW:x:X:yC:F:D:L:Z",
     "normal brief report-identical-files context? unified? ed rcs side-by-side width: left-column "
@@ -96,14 +94,13 @@ _JQ = Policy(
     ),
 )
 _YQ = Policy(
-    "erjyYPCMnNo:p:sSchvVIxIa",
+    "erjyYPCMnNo:p:SchvVI:x",
     "exit-status raw-output colors no-colors prettyPrint output-format: input-format: "
     "null-input no-doc unwrapScalar "
     "compact-output sort-keys slurp help version yaml-output json-output indent: "
     "tojson expression: header-preprocess",
     (("i inplace in-place", "edits the file in place"), ("from-file: f:", UNSEEN), ("split-exp:", WRITES)),
 )
-_YQ = _YQ._replace(shorts="erjyYPCMnNo:p:SchvVI:x")
 _HEAD = Policy("n:c:qvz", "lines: bytes: quiet silent verbose zero-terminated help version", numbers=True)
 
 POLICIES: dict[str, Policy] = {

@@ -3,10 +3,9 @@
 from functools import lru_cache
 
 from limnos.agent.shell.options import Call
+from limnos.agent.shell.tables import names
 
-SHELLS = frozenset(
-    "sh bash dash zsh ksh ksh93 mksh ash fish csh tcsh rbash pwsh powershell elvish nu xonsh yash".split()
-)
+SHELLS = names("sh bash dash zsh ksh ksh93 mksh ash fish csh tcsh rbash pwsh powershell elvish nu xonsh yash")
 _VERSIONED = (
     "python",
     "pypy",
@@ -21,14 +20,14 @@ _VERSIONED = (
     "julia",
     "gawk",
 )
-INTERPRETERS = frozenset(
+INTERPRETERS = names(
     "python pypy perl ruby node nodejs deno bun php lua luajit tclsh wish expect guile "
     "racket sbcl clisp ecl julia R "
     "Rscript octave scala groovy kotlin elixir iex erl escript ghci runghc runhaskell "
     "ocaml swipl gst raku crystal "
     "ts-node tsx irb ipython ipython3 jshell java awk gawk mawk nawk m4 osascript qjs "
     "gdb lldb scheme chicken csi "
-    "bpython ptpython coffee dart swift nim v zig".split()
+    "bpython ptpython coffee dart swift nim v zig"
 )
 _EDITORS = (
     "vi vim nvim view vimdiff gvim rvim ex ed red emacs emacsclient nano pico joe "
@@ -65,8 +64,7 @@ _KILLERS = (
     "update-alternatives dpkg-reconfigure losetup cryptsetup debugfs patch git-shell"
 )
 
-REASONS: dict[str, str] = {}
-for _names, _phrase in (
+_GROUPS = (
     (_EDITORS, "is an editor that can run programs"),
     (_PAGERS, "can run other programs while it shows a text"),
     (_REMOTE, "talks to another machine and can run programs"),
@@ -77,8 +75,8 @@ for _names, _phrase in (
     (_RIGHTS, "runs with other rights"),
     (_SCREENS, "starts programs outside this command"),
     (_KILLERS, "changes the running machine"),
-):
-    REASONS |= dict.fromkeys(_names.split(), _phrase)
+)
+REASONS: dict[str, str] = {name: phrase for group, phrase in _GROUPS for name in group.split()}
 _ANSWERS = frozenset({"--version", "--help"})
 _MORE_ANSWERS = {
     "python": "-V",
