@@ -27,8 +27,8 @@ from limnos.agent.shell.options import Call
 from limnos.agent.shell.parts import command_part, file_part
 from limnos.agent.shell.pieces import Piece, Token
 from limnos.agent.shell.place import UNKNOWN, Place, meanings
-from limnos.agent.shell.policies import part_reason
 from limnos.agent.shell.policies.builtins import leaves_folder
+from limnos.agent.shell.policies.judging import part_reason
 from limnos.agent.shell.policies.unsafe import is_interpreter, is_shell
 from limnos.agent.shell.rebuild import is_free
 from limnos.agent.shell.record import NO_INPUT, OUTSIDE, Argument, Input, Record, Scope

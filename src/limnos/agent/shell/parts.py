@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from limnos.agent.shell.options import Call, read_options
 from limnos.agent.shell.place import UNKNOWN, Place, is_inside, meanings, protected_name
-from limnos.agent.shell.policies import FAMILIES
+from limnos.agent.shell.policies.judging import FAMILIES
 from limnos.agent.shell.record import Argument
 from limnos.kernel.findings import Part
 

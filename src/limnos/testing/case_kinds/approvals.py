@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from limnos.agent.shell import Place, inspect
+from limnos.agent.shell.inspect import inspect
+from limnos.agent.shell.place import Place
 from limnos.kernel.deciding import Standing, decide
 from limnos.kernel.findings import Findings
 from limnos.kernel.seams import Rule

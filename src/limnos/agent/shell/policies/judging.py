@@ -1,0 +1,67 @@
+"""Why a command is more than its program is for, by the tables of all families."""
+
+from limnos.agent.shell.options import Call, Family, Policy, judge, judge_family
+from limnos.agent.shell.policies import archives, builds, builtins, checks, files, machines, network, text
+from limnos.agent.shell.policies.awk import awk_fault
+from limnos.agent.shell.policies.find import find_fault
+from limnos.agent.shell.policies.git import GIT
+from limnos.agent.shell.policies.sed import sed_fault
+from limnos.agent.shell.policies.unsafe import unsafe_reason
+
+POLICIES: dict[str, Policy] = {
+    **text.POLICIES,
+    **files.POLICIES,
+    **archives.POLICIES,
+    **network.POLICIES,
+    **checks.POLICIES,
+    **machines.POLICIES,
+    **builtins.POLICIES,
+}
+FAMILIES: dict[str, Family] = {"git": GIT, **builds.FAMILIES, **machines.FAMILIES}
+_LANGUAGES = {
+    "find": find_fault,
+    "sed": sed_fault,
+    "gsed": sed_fault,
+    "awk": awk_fault,
+    "gawk": awk_fault,
+    "mawk": awk_fault,
+    "nawk": awk_fault,
+}
+
+
+def part_reason(call: Call) -> str:
+    """Why `call` is more than its program is for: one short sentence, "" when it is not."""
+    if language := _LANGUAGES.get(call.name):
+        return _sentence(call.name, language(call))
+    fault = builtins.builtin_fault(call)
+    if fault is None:
+        fault = unsafe_reason(call)
+    if fault is not None:
+        return _sentence(call.name, fault)
+    if call.name in FAMILIES:
+        sub, phrase = judge_family(call, FAMILIES[call.name])
+        return _sentence(f"{call.name} {sub}".rstrip(), phrase)
+    policy = POLICIES.get(call.name)
+    if policy is None:
+        return _unlisted(call)
+    if call.name in ("tar", "bsdtar"):
+        call = archives.spread_tar(call)
+    if call.unseen == "words" and policy.asks and "--" not in call.args:
+        return _sentence(call.name, "gets words that nobody saw, which may be flags")
+    return _sentence(call.name, judge(call, policy))
+
+
+def _unlisted(call: Call) -> str:
+    flag = next((word for word in call.args if word.startswith(("-", "+")) and len(word) > 1), "")
+    if flag:
+        return f"the flag {flag} of {call.name} is not known"
+    return _sentence(call.name, "gets words that nobody saw") if call.unseen else ""
+
+
+def _sentence(name: str, phrase: str) -> str:
+    if not phrase:
+        return ""
+    if phrase.startswith("the flag "):
+        flag, _, rest = phrase.removeprefix("the flag ").partition(" ")
+        return f"the flag {flag} of {name} {rest}"
+    return f"{name} {phrase}"
