@@ -1,6 +1,5 @@
 """Walks the tree of a command, into every text inside it, and records what the gate must know."""
 
-from limnos.agent.shell import hard
 from limnos.agent.shell.feeding import (
     code_from_outside,
     foreign_code,
@@ -20,6 +19,7 @@ from limnos.agent.shell.grammar import (
     read,
     read_tokens,
 )
+from limnos.agent.shell.hard import call_denial, file_denial
 from limnos.agent.shell.hidden import hidden_lines
 from limnos.agent.shell.lexer import TOO_DEEP
 from limnos.agent.shell.network import brings_text, needs_network
@@ -240,7 +240,7 @@ class Collector:
                 self._line(text, scope)
             elif interpreter := next(filter(is_interpreter, names), ""):
                 call = self._call(interpreter, ("-c", text), scope)
-                self.record.deny(hard.call_denial(call))
+                self.record.deny(call_denial(call))
                 self._hidden(call, scope)
 
     def _redirects(self, redirects: tuple[Redirect, ...], scope: Scope, foreign: bool) -> None:
@@ -261,7 +261,7 @@ class Collector:
         if is_free(redirect.operator, shown):
             return
         for path in guesses(target.pieces, self._known):
-            self.record.deny(hard.file_denial(path, self._place, tuple(self._known.folders)))
+            self.record.deny(file_denial(path, self._place, tuple(self._known.folders)))
         self.record.part(file_part(redirect.operator, shown, self._place, self._known.folders), scope)
 
     def _call(self, name: str, args: tuple[str, ...], scope: Scope) -> Call:
@@ -273,7 +273,7 @@ class Collector:
         if scope.unseen == "words":
             args = (*args, *" ".join(scope.input.words).split())
         call = self._call(name, args, scope)
-        self.record.deny(hard.call_denial(call))
+        self.record.deny(call_denial(call))
         self._fed(call, arguments, scope)
         self._foreign += brings_text(call)
         unwrapped = unwrap(call)
@@ -355,7 +355,7 @@ class Collector:
         for place in range(1, min(len(arguments), 8)):
             name = arguments[place].guess.rpartition("/")[2]
             args = tuple(one.guess for one in arguments[place + 1 :])
-            self.record.deny(hard.call_denial(self._call(name, args, scope)) if args else None)
+            self.record.deny(call_denial(self._call(name, args, scope)) if args else None)
 
 
 def _join(folders: list[str], more: list[str]) -> None:
