@@ -27,7 +27,7 @@ def set_secret(console: Console, name: _Name, key_file: _KeyFile = None) -> None
 
 
 def rotate(console: Console, name: _Name, key_file: _KeyFile = None) -> None:
-    """Put a new value in the place of the old one, for the same uses."""
+    """Store a new value in the place of the old one."""
     store = _store(console, name, "rotate")
     store.require(name)
     store.rotate(name, read_secret(console, name, key_file))
@@ -39,7 +39,7 @@ def allow(
     name: Annotated[str, Argument(metavar="NAME", help="the name of the secret, or env:VARIABLE")],
     purpose: Annotated[str, Argument(metavar="HOST", help="where its value may go too: a host, or a use")],
 ) -> None:
-    """Let a secret be used for one more purpose; its first use needs no word."""
+    """Let a secret be used for one more purpose than its first."""
     reference = name if name.startswith(("env:", "secret:")) else f"secret:{name}"
     store = _store(console, reference.partition(":")[2], "allow")
     if reference.startswith("secret:"):
@@ -55,7 +55,7 @@ def list_secrets(
     console: Console,
     as_json: Annotated[bool, Option("--json", help="one record a line")] = False,
 ) -> None:
-    """Show the names, what they are used for, and the last four characters of the values."""
+    """Show names, uses, and the last four characters of values."""
     store = Secrets(console.environment.home)
     names = store.names()
     if as_json:
