@@ -190,7 +190,6 @@ _SHAPES = (
     "for ((i=0;i<2;i++))\ndo AAA\ndone",
     "alpha `beta x`\nAAA",
     "time AAA",
-    "coproc AAA\nBBB",
     "AAA |& beta",
     "select v in a\ndo AAA\ndone",
     'alpha "${x:+$(AAA\n)}"\nBBB',

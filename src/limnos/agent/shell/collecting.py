@@ -80,7 +80,7 @@ class Collector:
 
     def visit_words(self, words: tuple[str, ...]) -> None:
         """Look at a command whose words are known, whoever found it."""
-        self._command([Argument(word, word) for word in words], words, OUTSIDE)
+        self._command([Argument(word, word, word) for word in words], words, OUTSIDE)
 
     def _items(self, items: tuple[Item, ...], scope: Scope) -> None:
         """Behind `&&` a `cd` has worked; elsewhere it may have failed, then both folders count."""
@@ -205,8 +205,11 @@ class Collector:
             for sentence in text.reasons:
                 self.record.ask(sentence, scope)
             found = [text.shown] if text.exact else guesses(token.pieces, self._known)
-            single = len(found) == 1
-            arguments += [Argument(text.shown if single else one, one, foreign) for one in found]
+            written = "".join(piece.text for piece in token.pieces)
+            if len(found) == 1:
+                arguments.append(Argument(text.shown, found[0], written, foreign))
+            else:
+                arguments += [Argument(one, one, one, foreign) for one in found]
         scope = self._with_input(node.redirects, scope)
         before = self._foreign
         if arguments:
@@ -324,8 +327,9 @@ class Collector:
             self._line(" ".join(scope.input.words), scope._replace(input=NO_INPUT))
 
     def _hidden(self, call: Call, scope: Scope) -> None:
-        for line in hidden_lines(call):
-            self._line(line, scope._replace(silent=True, input=NO_INPUT))
+        for hidden in hidden_lines(call):
+            silent = scope.silent or not hidden.certain
+            self._line(hidden.line, scope._replace(silent=silent, input=NO_INPUT))
 
     def _inner(self, inner: Inner, arguments: list[Argument], scope: Scope) -> None:
         if inner.line is not None:

@@ -5,6 +5,7 @@ What is found here is no part that a rule could be compared with; it is only loo
 
 import re
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from limnos.agent.shell.options import Call, read_options
 from limnos.agent.shell.policies.sed import POLICY as SED
@@ -38,10 +39,27 @@ _RUNNING_SHORTS = {
 _PLAIN_TEXT = frozenset({"echo", "printf", "grep", "egrep", "fgrep", "rg", "ag", "cat", "test", "["})
 
 
-def hidden_lines(call: Call) -> Iterator[str]:
+class Hidden(NamedTuple):
+    """A line; `certain`: it is there to run, not only text that looks like it."""
+
+    line: str
+    certain: bool = False
+
+
+def hidden_lines(call: Call) -> Iterator[Hidden]:
     """The lines that `call` may hand to a shell."""
-    if call.name in _PLAIN_TEXT:
-        return
+    certain = call.name in ("trap", "mapfile", "readarray") or (call.name == "git" and _git_runs(call))
+    for line in () if call.name in _PLAIN_TEXT else _lines(call):
+        yield Hidden(line, certain)
+
+
+def _git_runs(call: Call) -> bool:
+    words = set(call.args)
+    runs = {"rebase", "foreach", "bisect", "difftool"} & words
+    return bool(runs) or any(word.partition("=")[2].startswith("!") for word in words)
+
+
+def _lines(call: Call) -> Iterator[str]:
     if call.name in _OF_PROGRAM:
         yield from _OF_PROGRAM[call.name](call)
     elif is_interpreter(call.name):
@@ -76,7 +94,7 @@ def _git(call: Call) -> Iterator[str]:
             yield (value.partition("=")[2] if word == "-c" else value).removeprefix("!")
         elif "=" in word and (_RUNNING_LONG.match(word) or word.startswith(_GIT_RUNNING)):
             yield word.partition("=")[2]
-        elif word in ("foreach", "run"):
+        elif word in ("foreach", "run") and {"submodule", "bisect"} & set(call.args[:place]):
             yield " ".join(one for one in call.args[place + 1 :] if not one.startswith("--"))
         elif word.startswith("ext::"):
             yield word.removeprefix("ext::")

@@ -46,8 +46,10 @@ def needs_network(call: Call) -> str:
     if call.name in _PROGRAMS:
         return call.name
     if call.name in _SUBCOMMANDS:
-        sub = next((word for word in call.args if not word.startswith("-")), "")
-        return f"{call.name} {sub}" if sub in _SUBCOMMANDS[call.name] else ""
+        operands = [word for word in call.args if not word.startswith("-")]
+        # Values of flags stand before the subcommand too (`git -C x push`).
+        sub = next((word for word in operands[:3] if word in _SUBCOMMANDS[call.name]), "")
+        return f"{call.name} {sub}" if sub else ""
     remote = any(":" in word.split("/")[0] for word in call.args if not word.startswith("-"))
     return call.name if call.name == "rsync" and remote else ""
 

@@ -19,7 +19,8 @@ def command_part(shown: tuple[str, ...], arguments: Sequence[Argument], call: Ca
     if not word.isascii() or not word:
         reason = f"{word!r} is an unusual name of a program"
     guess = tuple(one.guess for one in arguments)
-    spellings = ((call.name, *shown[1:]), guess, (call.name, *guess[1:]), _without_globals(call))
+    written = tuple(one.written for one in arguments)
+    spellings = ((call.name, *shown[1:]), written, guess, (call.name, *guess[1:]), _without_globals(call))
     also = {words: None for words in spellings if words and words != shown and UNKNOWN not in "".join(words)}
     return Part(shown, tuple(also), call.place.program(word), reason)
 

@@ -9,7 +9,7 @@ from limnos.agent.shell.words import text_of
 
 MAX_COMMANDS = 32
 _FREE_FILES = frozenset({"/dev/null"})
-_TO_FILE = {">": ">", ">>": ">>", ">|": ">|", "&>": "&>", "&>>": "&>>", "<": "<", "<>": "<>"}
+_TO_FILE = {">": ">", ">>": ">>", ">|": ">|", "&>": "&>", "&>>": "&>>", "<": "<", "<>": "<>", ">&": "&>"}
 
 
 class Argv(NamedTuple):
@@ -100,9 +100,9 @@ def _redirect(redirect: Redirect, place: Place) -> str:
         raise _NotPlainError
     if copies_descriptor(redirect.operator, target.shown):
         return f"{descriptor}{redirect.operator}{target.shown}"
-    if redirect.operator not in _TO_FILE:
+    if redirect.operator not in _TO_FILE or (redirect.operator == ">&" and descriptor):
         raise _NotPlainError
-    return f"{descriptor}{redirect.operator}{quoted(target.shown)}"
+    return f"{descriptor}{_TO_FILE[redirect.operator]}{quoted(target.shown)}"
 
 
 def copies_descriptor(operator: str, target: str) -> bool:

@@ -10,10 +10,14 @@ MAX_REASONS = 50
 
 
 class Argument(NamedTuple):
-    """A word: as `shown`, as it probably is (`guess`), and whether another machine wrote it (`foreign`)."""
+    """A word: as `shown`, as it probably is (`guess`), whether another machine wrote it (`foreign`).
+
+    `written` has the tilde that `shown` has replaced.
+    """
 
     shown: str
     guess: str
+    written: str
     foreign: bool = False
 
 

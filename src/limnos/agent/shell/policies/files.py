@@ -180,6 +180,7 @@ POLICIES: dict[str, Policy] = {
         (("s strip strip-program:", RUNS),),
         _install_mode,
     ),
+    "sponge": Policy("a", "", operands=writes_all),
     "truncate": Policy("cor:s:", "no-create io-blocks reference: size: " + _HELP, operands=writes_all),
     "fallocate": Policy(
         "l:o:nvxzpc",
@@ -291,7 +292,6 @@ POLICIES: dict[str, Policy] = {
         "demangle? dynamic defined-only undefined-only extern-only print-size size-sort "
         "numeric-sort " + _HELP,
     ),
-    "ldd": Policy("vurd", _HELP),
     "size": Policy("ABtdxo", _HELP),
     "objdump": Policy("adDfhprsStTxCj:M:lwgGeiR", "disassemble syms headers " + _HELP),
     "readelf": Policy("aehlSgtsnrudVADx:p:cwWI", _HELP),

@@ -27,7 +27,8 @@ INTERPRETERS = names(
     "ocaml swipl gst raku crystal "
     "ts-node tsx irb ipython ipython3 jshell java awk gawk mawk nawk m4 osascript qjs "
     "gdb lldb scheme chicken csi "
-    "bpython ptpython coffee dart swift nim v zig"
+    "bpython ptpython coffee dart swift nim v zig dc gnuplot maxima gp sage ghc cabal stack clojure "
+    "clj janet fennel moon haxe pdb gforth"
 )
 _EDITORS = (
     "vi vim nvim view vimdiff gvim rvim ex ed red emacs emacsclient nano pico joe "
@@ -36,7 +37,8 @@ _EDITORS = (
 _PAGERS = "less more most man info pinfo lesspipe w3m lynx links elinks"
 _REMOTE = (
     "ssh scp sftp ftp lftp telnet rsh rlogin nc ncat netcat socat mosh autossh sshpass "
-    "ssh-copy-id sshfs rclone aria2c axel youtube-dl yt-dlp openssl smbclient tftp"
+    "ssh-copy-id sshfs rclone aria2c axel youtube-dl yt-dlp openssl smbclient tftp "
+    "mail mailx mutt sendmail msmtp lpr adb hdc machinectl lxc"
 )
 _LATER = (
     "at batch systemd-run anacron launchctl cron fcron entr inotifywait incrontab "
@@ -58,6 +60,10 @@ _RIGHTS = (
     "sudo doas su runuser pkexec chroot unshare nsenter setpriv capsh newgrp sg "
     "useradd usermod passwd visudo adduser deluser groupadd chpasswd login"
 )
+_LOADERS = (
+    "ldd rename prename file-rename mmv vidir vipe tex latex pdftex pdflatex xelatex lualatex "
+    "latexmk context gs ps2pdf"
+)
 _SCREENS = "screen dtach abduco byobu xterm gnome-terminal konsole alacritty kitty xdg-open open"
 _KILLERS = (
     "killall pkill fuser skill xkill umount insmod rmmod modprobe kexec ldconfig "
@@ -73,6 +79,7 @@ _GROUPS = (
     (_RUNNERS, "runs whatever a file or a package says"),
     (_RECORDERS, "records what others do and can run programs"),
     (_RIGHTS, "runs with other rights"),
+    (_LOADERS, "can run what its words or files say"),
     (_SCREENS, "starts programs outside this command"),
     (_KILLERS, "changes the running machine"),
 )
