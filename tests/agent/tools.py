@@ -34,7 +34,7 @@ def commands_in(folder: Path) -> Commands:
         resolve=os.path.realpath,
         program=partial(program_in, ENVIRONMENT, str(folder)),
     )
-    return Commands(Workbench(str(folder), ENVIRONMENT, place, probe, (str(folder / ".limnos"),)))
+    return Commands(Workbench(str(folder), ENVIRONMENT, lambda: place, probe, (str(folder / ".limnos"),)))
 
 
 @dataclass

@@ -8,19 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from limnos.agent import deferred
 from limnos.agent.equivalents import equivalent
-from limnos.agent.shell import (
-    Argv,
-    Inspection,
-    Place,
-    Plan,
-    Script,
-    Text,
-    inspect,
-    network_programs,
-    suggestion,
-)
-from limnos.agent.shell.policies.builtins import NAMES as BUILTINS
 from limnos.kernel.findings import Findings, Part
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import Rule
@@ -29,6 +18,7 @@ from limnos.process.profile import NoSandbox, Profile
 from limnos.process.spawn import ChildSpec
 
 if TYPE_CHECKING:
+    from limnos.agent.shell import Inspection, Place, Plan
     from limnos.process.sandbox import Sandbox
 
 NETWORK = Part(("network",), reason="it asks for the network")
@@ -44,7 +34,7 @@ class Workbench(NamedTuple):
 
     workspace: str
     environment: Mapping[str, str]
-    place: Place
+    place: "Callable[[], Place]"
     sandbox: "Callable[[], Sandbox | NoSandbox]"
     hidden: tuple[str, ...]
     folders: tuple[str, ...] = ()
@@ -57,7 +47,7 @@ class Commands:
         self._bench = bench
         self._inspect: Callable[[str], Inspection] = lru_cache(maxsize=64)(self._read)
 
-    def inspection(self, arguments: Arguments) -> Inspection:
+    def inspection(self, arguments: Arguments) -> "Inspection":
         """What the command line of these arguments means."""
         return self._inspect(str(arguments["command"]))
 
@@ -74,7 +64,7 @@ class Commands:
     def preview(self, arguments: Arguments) -> Preview:
         """The command, what it needs, and the rule that *always* would store."""
         inspection = self.inspection(arguments)
-        needs = network_programs(inspection)
+        needs = deferred.shell.network_programs(inspection)
         reasons = (f"{', '.join(needs)} uses the network",) if needs else ()
         if arguments.get("background", False):
             reasons = (*reasons, "it goes on in the background until this session ends")
@@ -83,7 +73,7 @@ class Commands:
     def preflight(self, arguments: Arguments) -> ToolError | None:
         """Why a plain command cannot work here: a program that is not installed."""
         inspection = self.inspection(arguments)
-        if isinstance(inspection.plan, Text) or "||" in str(arguments["command"]):
+        if isinstance(inspection.plan, deferred.shell.Text) or "||" in str(arguments["command"]):
             return None
         missing = next((part.words[0] for part in inspection.findings.parts if self._is_missing(part)), None)
         if missing is None:
@@ -110,7 +100,9 @@ class Commands:
         """What the sandbox lets this command see and do; None without a sandbox."""
         if isinstance(self._bench.sandbox(), NoSandbox):
             return None
-        network = bool(arguments.get("network", False)) or bool(network_programs(self.inspection(arguments)))
+        network = bool(arguments.get("network", False)) or bool(
+            deferred.shell.network_programs(self.inspection(arguments))
+        )
         writable = [name.removesuffix(":rw") for name in self._bench.folders if name.endswith(":rw")]
         readable = [name for name in self._bench.folders if not name.endswith(":rw")]
         return Profile(
@@ -130,12 +122,12 @@ class Commands:
             return nullcontext(spec)
         return sandbox.enter(spec, profile)
 
-    def _read(self, command: str) -> Inspection:
-        return inspect(command, self._bench.place)
+    def _read(self, command: str) -> "Inspection":
+        return deferred.shell.inspect(command, self._bench.place())
 
     def _rule(self, arguments: Arguments) -> Rule | None:
         inspection = self.inspection(arguments)
-        pattern = suggestion(inspection)
+        pattern = deferred.shell.suggestion(inspection)
         if pattern is None or arguments.get("network", False):
             return None
         return Rule("allow", "run_command", pattern, program=inspection.findings.parts[0].program)
@@ -143,19 +135,19 @@ class Commands:
     def _is_missing(self, part: Part) -> bool:
         word = part.words[0] if part.words else ""
         plain = bool(word) and word[0] not in "<>&" and "/" not in word
-        return plain and not part.program and word not in BUILTINS
+        return plain and not part.program and word not in deferred.shell.BUILTINS
 
     def _instead(self, program: str) -> str:
         other = equivalent(program, self._bench.environment.get("PATH", os.defpath))
         return f"{f'use {other}' if other else 'do it another way'}, or ask the person to install {program}"
 
 
-def argv_of(plan: Plan) -> tuple[str, ...]:
+def argv_of(plan: "Plan") -> tuple[str, ...]:
     """The words that are executed: those of the parse where it is plain, else bash with the text shown."""
     match plan:
-        case Argv(words):
+        case deferred.shell.Argv(words=words):
             return tuple(words)
-        case Script(text=text) | Text(command=text):
+        case deferred.shell.Script(text=text) | deferred.shell.Text(command=text):
             return (*SHELL_FLAGS, text)
 
 

@@ -12,6 +12,7 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
+from limnos.agent import deferred
 from limnos.agent.build import ToolInputs, built_in_tools, register
 from limnos.agent.commands import Commands, Workbench
 from limnos.agent.explaining import mode_of
@@ -24,7 +25,6 @@ from limnos.agent.recorded import (
     RecordedTools,
     RecordEnds,
 )
-from limnos.agent.shell import Place
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
@@ -264,8 +264,15 @@ def _not_shown(news: object) -> None:
 def _today(clock: Clock, cwd: str) -> Registry:
     """All built-in tools, wired to nothing: their names, schemas and flags."""
     registry = Registry()
-    nowhere = Place(cwd, cwd, cwd, "")
-    commands = Commands(Workbench(cwd, {}, nowhere, lambda: NoSandbox("a replay runs nothing", ""), ()))
+    commands = Commands(
+        Workbench(
+            cwd,
+            {},
+            lambda: deferred.shell.Place(cwd, cwd, cwd, ""),
+            lambda: NoSandbox("a replay runs nothing", ""),
+            (),
+        )
+    )
     inputs = ToolInputs(
         Files(Path(cwd)), commands, Jobs(_not_shown), 60.0, clock, lambda: "UTC", _not_shown, _NoBlobs()
     )

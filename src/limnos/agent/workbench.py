@@ -8,13 +8,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from limnos import process
+from limnos.agent import deferred
 from limnos.agent.commands import Commands, Workbench, extra_folders
 from limnos.agent.rules import Reading, StoredRules
 from limnos.agent.settings import Environment, Settings
-from limnos.agent.shell import Place, inspect
 
 if TYPE_CHECKING:
+    from limnos.agent.shell import Place
+    from limnos.kernel.findings import Findings
     from limnos.process.profile import NoSandbox
     from limnos.process.sandbox import Sandbox
 
@@ -25,7 +26,7 @@ _SYSTEM = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin")
 @cache
 def probe() -> "Sandbox | NoSandbox":
     """The sandbox of this machine, looked for once."""
-    return process.sandbox.probe()
+    return deferred.sandbox.probe()
 
 
 def commands_of(environment: Environment, settings: Settings, folder: str) -> Commands:
@@ -35,7 +36,7 @@ def commands_of(environment: Environment, settings: Settings, folder: str) -> Co
         Workbench(
             workspace=os.path.realpath(folder),
             environment=environment.child_environment(),
-            place=place_of(environment, folder),
+            place=cache(partial(place_of, environment, folder)),
             sandbox=probe,
             hidden=tuple(map(os.path.realpath, hidden)),
             folders=extra_folders(settings.command_folders, hidden),
@@ -43,10 +44,10 @@ def commands_of(environment: Environment, settings: Settings, folder: str) -> Co
     )
 
 
-def place_of(environment: Environment, folder: str) -> Place:
+def place_of(environment: Environment, folder: str) -> "Place":
     """What a path and a program word mean in `folder`."""
     real = os.path.realpath(folder)
-    return Place(
+    return deferred.shell.Place(
         cwd=real,
         home=environment.text("HOME") or os.path.expanduser("~"),
         state=str(environment.home),
@@ -70,13 +71,15 @@ def reading_of(environment: Environment, folder: str) -> Reading:
 
     What a workspace puts before it on the PATH is another program, and asks.
     """
-    place = place_of(environment, folder)
+    programs = partial(program_in, environment.child_environment(), os.path.realpath(folder))
 
     def locate(word: str) -> str:
-        system = program_in({"PATH": os.pathsep.join(_SYSTEM)}, place.cwd, word)
-        return system or place.program(word)
+        return program_in({"PATH": os.pathsep.join(_SYSTEM)}, folder, word) or programs(word)
 
-    return Reading(lambda text: inspect(text, place).findings, locate)
+    def understand(text: str) -> "Findings":
+        return deferred.shell.inspect(text, place_of(environment, folder)).findings
+
+    return Reading(understand, locate)
 
 
 def rules_of(environment: Environment, folder: str) -> StoredRules:

@@ -2,9 +2,11 @@
 
 from limnos.agent.shell.inspect import Inspection, inspect, network_programs, suggestion
 from limnos.agent.shell.place import Place
+from limnos.agent.shell.policies.builtins import NAMES as BUILTINS
 from limnos.agent.shell.rebuild import Argv, Plan, Script, Text
 
 __all__ = [
+    "BUILTINS",
     "Argv",
     "Inspection",
     "Place",
