@@ -239,6 +239,8 @@ def unwrap(call: Call) -> Unwrapped | None:
 
 
 def _ordinary(call: Call, wrapper: _Wrapper) -> Unwrapped:
+    if call.args in (("--version",), ("--help",), ("-V",)) and call.name not in ALWAYS:
+        return Unwrapped(())
     options = read_options(wrapper.policy, call.args)
     fault = options.faults[0] if options.faults else ""
     fault = REASONS.get(call.name, "") or ALWAYS.get(call.name, "") or fault

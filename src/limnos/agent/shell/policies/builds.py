@@ -1,6 +1,6 @@
 """Package tools of further languages and systems, and what they tell without changing anything."""
 
-from limnos.agent.shell.options import CHANGES, ELSEWHERE, RUNS, SENDS, SETTINGS, Family, Policy
+from limnos.agent.shell.options import ELSEWHERE, RUNS, SENDS, SETTINGS, Family, Policy
 from limnos.agent.shell.policies import packages
 from limnos.agent.shell.policies.checks import RUFF
 from limnos.agent.shell.policies.packages import NPM_RUN, PIP_SOURCES, TALK
@@ -163,29 +163,6 @@ FAMILIES: dict[str, Family] = {
             "madison": Policy(),
             "pkgnames": Policy(),
         },
-    ),
-    "dpkg": Family(
-        Policy(
-            "lLsSpCVv",
-            "list listfiles status search print-avail audit verify version print-architecture "
-            "help get-selections",
-            (
-                (
-                    "i install r remove P purge unpack configure root: force-: pre-invoke: "
-                    "post-invoke: admindir: instdir: log:",
-                    CHANGES,
-                ),
-            ),
-        ),
-        {},
-    ),
-    "rpm": Family(
-        Policy(
-            "qailcdRfpV",
-            "query all list info version",
-            (("e i U F E: eval: root: pipe: define: D: install erase", CHANGES),),
-        ),
-        {},
     ),
     "mvn": Family(
         Policy(

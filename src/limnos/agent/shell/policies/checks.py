@@ -160,8 +160,8 @@ POLICIES: dict[str, Policy] = {
         "print-width: tab-width: use-tabs parser: no-semi trailing-comma:",
         (
             ("w write", "edits the files"),
-            *_LINTER_ASKS,
-            ("ignore-path: plugin-search-dir: find-config-path:", SETTINGS),
+            ("plugin: plugin-search-dir:", "loads code"),
+            ("config: ignore-path: find-config-path:", SETTINGS),
         ),
     ),
     "tsc": Policy(

@@ -301,6 +301,16 @@ FAMILIES: dict[str, Family] = {
     "gcloud": Family(Policy("", "version", stops=True), {}, unknown="talks to another machine"),
 }
 POLICIES: dict[str, Policy] = {
+    "dpkg": Policy(
+        "lLsSpCVv",
+        "list listfiles status search print-avail audit verify version help get-selections",
+        (("i install r remove P purge unpack configure root: admindir: instdir: log:", CHANGES),),
+    ),
+    "rpm": Policy(
+        "qailcdRfpV",
+        "query all list info version",
+        (("e i U F E: eval: root: pipe: define: D: install erase", CHANGES),),
+    ),
     "journalctl": Policy(
         "u:n:fxeb?kp:o:rqSUt:g:",
         "unit: user-unit: lines? follow no-pager since: until: boot? dmesg priority: "

@@ -52,8 +52,8 @@ _NPM_READ = Policy(
 )
 _NPM = Family(
     Policy(
-        "sv",
-        "silent quiet verbose version loglevel: no-color no-audit no-fund",
+        "svr",
+        "silent quiet verbose version loglevel: no-color no-audit no-fund recursive",
         (("prefix: C: script-shell: node-options: userconfig: globalconfig: registry: dir: cwd:", RUNS),),
         stops=True,
     ),

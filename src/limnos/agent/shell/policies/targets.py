@@ -1,5 +1,6 @@
 """What operands of a program do: which are written, copied, moved, and where that is no harm."""
 
+import posixpath
 from collections.abc import Iterable
 
 from limnos.agent.shell.options import Call, OperandRule, Options
@@ -41,8 +42,16 @@ def moves(call: Call, options: Options) -> str:
 
 
 def links(call: Call, options: Options) -> str:
-    """A link leads where its first operand says, so that must be inside as well."""
-    return unseen(call) or writing_fault(call, [*options.operands, *_destination(options)], "links")
+    """A link leads where its first operands say, so those must be inside as well.
+
+    The target of a symbolic link counts from the folder of the link.
+    """
+    written = _destination(options)
+    targets = [one for one in options.operands if one not in written]
+    if options.values.keys() & {"-s", "--symbolic"}:
+        folders = {posixpath.dirname(one) for one in written}
+        targets = [posixpath.join(folder, one) for folder in folders for one in targets]
+    return unseen(call) or writing_fault(call, [*targets, *written], "links")
 
 
 def _destination(options: Options) -> list[str]:
