@@ -195,7 +195,7 @@ class Gate:
         why = (findings.always, *verdict.moved, *findings.reasons, *(part.reason for part in findings.parts))
         reasons = tuple(dict.fromkeys(reason for reason in (*why, *preview.reasons) if reason))
         may_store = self.settings.may_store and not findings.always
-        words = [list(part.words) for part in findings.parts[:MAX_PARTS] if part.words]
+        words = [[*map(_as_text, part.words)] for part in findings.parts[:MAX_PARTS] if part.words]
         return Question(
             approval=self._ids.new("approval"),
             call=proposal.call,
@@ -272,6 +272,11 @@ class Gate:
 
 def _refuse(detail: str, hint: str) -> Refused:
     return Refused(ToolError("refused", detail, hint))
+
+
+def _as_text(word: str) -> str:
+    """A word whose bytes are no text, with those bytes spelled out."""
+    return word.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _asked(question: Question) -> ApprovalAsked:

@@ -12,7 +12,8 @@ _NUMBERS = re.compile(
 def decode(text: str, place: int) -> tuple[str, bool, int]:
     """The characters from `place` to the closing quote, whether some are spelled, and where the quote is.
 
-    Line feeds, tabs and quotes do not count as spelled. As in bash, a NUL ends the text.
+    Line feeds, tabs and quotes do not count as spelled. As in bash, a NUL ends the text, and bytes that are no
+    UTF-8 stay bytes: they come as what `os.fsdecode` makes of them.
     """
     out: list[str] = []
     spelled = False
@@ -27,7 +28,8 @@ def decode(text: str, place: int) -> tuple[str, bool, int]:
             spelled = True
             decoded, place = _spelled_escape(text, place + 1)
             out.append(decoded)
-    return "".join(out).split("\0")[0], spelled, place
+    raw = "".join(out).split("\0")[0].encode("utf-8", "surrogateescape")
+    return raw.decode("utf-8", "surrogateescape"), spelled, place
 
 
 def _spelled_escape(text: str, place: int) -> tuple[str, int]:
@@ -40,6 +42,12 @@ def _spelled_escape(text: str, place: int) -> tuple[str, int]:
     if match.group(5):
         return chr(ord(match.group(5).upper()) & 0x1F), match.end()
     if match.group(4):
-        return chr(int(match.group(4), 8) & 0xFF), match.end()
-    code = int(match.group(1) or match.group(2) or match.group(3), 16)
+        return _byte(int(match.group(4), 8) & 0xFF), match.end()
+    if match.group(1):
+        return _byte(int(match.group(1), 16)), match.end()
+    code = int(match.group(2) or match.group(3), 16)
     return (chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "�"), match.end()
+
+
+def _byte(code: int) -> str:
+    return chr(code) if code < 0x80 else chr(0xDC00 + code)
