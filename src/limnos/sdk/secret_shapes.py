@@ -15,15 +15,17 @@ class Shape(NamedTuple):
     """A kind of secret and where it stands: the group `secret` of the expression, else the whole match.
 
     `random`: the match counts only when its characters are in disorder; words joined by hyphens are not.
+    `hints`: a text that holds none of them has no match; to look for them is a hundred times quicker.
     """
 
     kind: str
     expression: Expression
     random: bool = False
+    hints: tuple[str, ...] = ()
 
 
-def _shape(kind: str, expression: str, *, random: bool = False, flags: int = 0) -> Shape:
-    return Shape(kind, Expression(expression, flags), random)
+def _shape(kind: str, expression: str, *hints: str, random: bool = False) -> Shape:
+    return Shape(kind, Expression(expression), random, hints)
 
 
 _IN = r"(?<![A-Za-z0-9])"  # not in the middle of a word
@@ -56,35 +58,59 @@ SERVICES = (
 )  # fmt: skip
 # Keys that are known by themselves. The beginnings are those of the services' own documentation.
 KNOWN = (
-    _shape("private key", rf"-----BEGIN {_PRIVATE}-----[^-]{{0,20000}}(?:-----END {_PRIVATE}-----)?"),
-    _shape("private key", r"Private-Lines: \d+\r?\n(?P<secret>[A-Za-z0-9+/=\r\n]{32,20000})"),
-    _shape("private key", r"AGE-SECRET-KEY-1[A-Z0-9]{40,70}"),
-    _shape("web token", _WORD + r"eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{4,8000}(?:\.[A-Za-z0-9_-]*)?"),
-    _shape("api key", _IN + r"sk-[A-Za-z0-9_-]{16,300}", random=True),
-    _shape("access token", _IN + _GITHUB + "[A-Za-z0-9]{16,300}"),
-    _shape("access token", _IN + r"github_pat_[A-Za-z0-9_]{20,300}"),
-    _shape("access token", _IN + _GITLAB + "[A-Za-z0-9_.-]{16,300}"),
-    _shape("access token", _IN + _SLACK_TOKEN + "[A-Za-z0-9-]{10,300}", random=True),
-    _shape("cloud key", _IN + _AMAZON + "[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _shape("api key", _GOOGLE + "[A-Za-z0-9_-]{30,50}"),
-    _shape("access token", _IN + r"ya29\.[A-Za-z0-9_-]{20,2000}"),
-    _shape("client secret", _IN + r"GOCSPX-[A-Za-z0-9_-]{20,60}"),
-    _shape("payment key", _IN + _PAYMENT + "[A-Za-z0-9]{10,300}"),
-    _shape("webhook", _IN + r"whsec_[A-Za-z0-9+/=]{16,100}"),
-    _shape("access token", _IN + r"hf_[A-Za-z0-9]{20,100}"),
-    _shape("access token", _IN + rf"(?:{'|'.join(SERVICES)})[_.-][A-Za-z0-9_.=-]{{16,400}}", random=True),
-    _shape("access token", _IN + r"pypi-[A-Za-z0-9_-]{30,400}"),
-    _shape("bot token", r"(?<!\d)\d{7,12}:AA[A-Za-z0-9_-]{30,40}"),
+    _shape(
+        "private key",
+        rf"-----BEGIN {_PRIVATE}-----[^-]{{0,20000}}(?:-----END {_PRIVATE}-----)?",
+        "PRIVATE KEY",
+    ),
+    _shape(
+        "private key", r"Private-Lines: \d+\r?\n(?P<secret>[A-Za-z0-9+/=\r\n]{32,20000})", "Private-Lines"
+    ),
+    _shape("private key", r"AGE-SECRET-KEY-1[A-Z0-9]{40,70}", "AGE-SECRET-KEY"),
+    _shape(
+        "web token", _WORD + r"eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{4,8000}(?:\.[A-Za-z0-9_-]*)?", "eyJ"
+    ),
+    _shape("api key", _IN + r"sk-[A-Za-z0-9_-]{16,300}", "sk-", random=True),
+    _shape("access token", _IN + _GITHUB + "[A-Za-z0-9]{16,300}", "gho_", "ghp_", "ghs_", "ghu_", "ghr_"),
+    _shape("access token", _IN + r"github_pat_[A-Za-z0-9_]{20,300}", "github_pat_"),
+    _shape("access token", _IN + _GITLAB + "[A-Za-z0-9_.-]{16,300}", "gl"),
+    _shape("access token", _IN + _SLACK_TOKEN + "[A-Za-z0-9-]{10,300}", "xox", "xapp", random=True),
+    _shape("cloud key", _IN + _AMAZON + "[A-Z0-9]{16}(?![A-Za-z0-9])", "AKIA", "ASIA", "ABIA", "ACCA"),
+    _shape("api key", _GOOGLE + "[A-Za-z0-9_-]{30,50}", "AIza"),
+    _shape("access token", _IN + r"ya29\.[A-Za-z0-9_-]{20,2000}", "ya29."),
+    _shape("client secret", _IN + r"GOCSPX-[A-Za-z0-9_-]{20,60}", "GOCSPX-"),
+    _shape("payment key", _IN + _PAYMENT + "[A-Za-z0-9]{10,300}", "k_live_", "k_test_", "k_prod_"),
+    _shape("webhook", _IN + r"whsec_[A-Za-z0-9+/=]{16,100}", "whsec_"),
+    _shape("access token", _IN + r"hf_[A-Za-z0-9]{20,100}", "hf_"),
+    _shape(
+        "access token",
+        _IN + rf"(?:{'|'.join(SERVICES)})[_.-][A-Za-z0-9_.=-]{{16,400}}",
+        *SERVICES,
+        random=True,
+    ),
+    _shape("access token", _IN + r"pypi-[A-Za-z0-9_-]{30,400}", "pypi-"),
+    _shape("bot token", r"(?<!\d)\d{7,12}:AA[A-Za-z0-9_-]{30,40}", ":AA"),
     _shape("bot token", _IN + r"[MNO][A-Za-z0-9_-]{22,30}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,45}"),
-    _shape("cloud key", r"(?i:Account|SharedAccess|SharedSecret)Key=(?P<secret>[A-Za-z0-9+/=]{16,200})"),
-    _shape("webhook", _SLACK + r"(?P<secret>" + _URL + "{8,300})"),
-    _shape("webhook", _DISCORD + r"(?P<secret>\d+/[A-Za-z0-9_-]{20,200})"),
-    _shape("webhook", _OFFICE + r"(?P<secret>[A-Za-z0-9@/._-]{20,400})"),
-    _shape("webhook", _FEISHU + r"(?P<secret>[A-Za-z0-9-]{16,100})"),
-    _shape("webhook", r"https://hooks\.zapier\.com/hooks/(?P<secret>[A-Za-z0-9/]{8,200})"),
-    _shape("webhook", r"https://[A-Za-z0-9.-]{1,100}/hooks?/(?P<secret>[A-Za-z0-9_-]{20,200})", random=True),
-    _shape("bot token", r"https://api\.telegram\.org/(?:file/)?bot(?P<secret>[0-9]+:[A-Za-z0-9_-]{20,60})"),
-)  # fmt: skip
+    _shape(
+        "cloud key", r"(?i:Account|SharedAccess|SharedSecret)Key=(?P<secret>[A-Za-z0-9+/=]{16,200})", "Key="
+    ),
+    _shape("webhook", _SLACK + r"(?P<secret>" + _URL + "{8,300})", "hooks.slack"),
+    _shape("webhook", _DISCORD + r"(?P<secret>\d+/[A-Za-z0-9_-]{20,200})", "webhooks/"),
+    _shape("webhook", _OFFICE + r"(?P<secret>[A-Za-z0-9@/._-]{20,400})", "office"),
+    _shape("webhook", _FEISHU + r"(?P<secret>[A-Za-z0-9-]{16,100})", "/bot/v2/hook/"),
+    _shape("webhook", r"https://hooks\.zapier\.com/hooks/(?P<secret>[A-Za-z0-9/]{8,200})", "hooks.zapier"),
+    _shape(
+        "webhook",
+        r"https://[A-Za-z0-9.-]{1,100}/hooks?/(?P<secret>[A-Za-z0-9_-]{20,200})",
+        "/hook",
+        random=True,
+    ),
+    _shape(
+        "bot token",
+        r"https://api\.telegram\.org/(?:file/)?bot(?P<secret>[0-9]+:[A-Za-z0-9_-]{20,60})",
+        "api.telegram",
+    ),
+)
 
 # Values that are known by where they stand.
 _HEADER = r"(?i:authorization|proxy-authorization)[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
