@@ -9,7 +9,6 @@ from limnos import __version__
 from limnos.agent.clock import RandomIds, SystemClock
 from limnos.agent.commands import Commands
 from limnos.agent.edit_history import History, Undone
-from limnos.agent.explaining import mode_of
 from limnos.agent.jobs import Jobs, jobs_of
 from limnos.agent.mentions import mentioned
 from limnos.agent.models import Sources, choose, prices
@@ -31,6 +30,7 @@ from limnos.context.window import Window, WindowSettings
 from limnos.kernel.approvals import Gate, GateRules, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.conversation import fold
+from limnos.kernel.deciding import mode_of
 from limnos.kernel.events import Event, JobChanged, PlanUpdated, SessionStarted, Warned
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop

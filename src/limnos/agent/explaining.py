@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from limnos.agent.commands import Commands, argv_of
 from limnos.agent.rules import SHELL, short_name
 from limnos.agent.settings import Settings
-from limnos.kernel.deciding import Effect, Mode, Standing, decide, replaced_programs
+from limnos.kernel.deciding import Effect, Mode, Standing, decide, mode_of, replaced_programs
 from limnos.kernel.findings import Part, covers, covers_any
 from limnos.kernel.seams import Rule
 
@@ -54,11 +54,6 @@ def explained(
     runs = shlex.join(argv_of(commands.inspection(arguments).plan))
     parts = tuple(ExplainedPart(" ".join(part.words), tuple(_notes(part, here))) for part in findings.parts)
     return Explained(command, mode, verdict, reasons, parts, runs, commands.sandbox(arguments))
-
-
-def mode_of(text: str) -> Mode:
-    """The mode called `text`; what is none asks."""
-    return "auto" if text == "auto" else "yolo" if text == "yolo" else "ask"
 
 
 def _notes(part: Part, rules: Sequence[Rule]) -> list[str]:

@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack, suppress
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from limnos.kernel.errors import LimitError, LimnosError, UsageError
@@ -36,19 +35,19 @@ class Listed(NamedTuple):
     exit: int | None
 
 
-@dataclass(slots=True)
 class _Job:
-    name: str
-    command: str
-    leader: Leader
-    held: ExitStack
-    kept: bytearray = field(default_factory=bytearray)
-    written: int = 0
-    read: int = 0
-    state: State = "running"
-    exit: int | None = None
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-    watch: "asyncio.Task[None] | None" = None
+    def __init__(self, name: str, command: str, leader: Leader, held: ExitStack) -> None:
+        self.name = name
+        self.command = command
+        self.leader = leader
+        self.held = held
+        self.kept = bytearray()
+        self.written = 0
+        self.read = 0
+        self.state: State = "running"
+        self.exit: int | None = None
+        self.news = asyncio.Event()
+        self.watch: asyncio.Task[None] | None = None
 
     def take(self, data: bytes) -> None:
         """Keep the newest of what it writes."""

@@ -15,7 +15,6 @@ from typing import Any
 from limnos.agent import deferred
 from limnos.agent.build import ToolInputs, built_in_tools, register
 from limnos.agent.commands import Commands, Workbench
-from limnos.agent.explaining import mode_of
 from limnos.agent.jobs import Jobs
 from limnos.agent.recorded import (
     Episode,
@@ -29,6 +28,7 @@ from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
 from limnos.kernel.conversation import Conversation
+from limnos.kernel.deciding import mode_of
 from limnos.kernel.errors import LimitError
 from limnos.kernel.events import (
     ApprovalAnswered,

@@ -10,6 +10,11 @@ Mode: TypeAlias = Literal["ask", "auto", "yolo"]
 Effect: TypeAlias = Literal["deny", "ask", "allow"]
 
 
+def mode_of(text: str) -> Mode:
+    """The mode called `text`; what is none asks."""
+    return "auto" if text == "auto" else "yolo" if text == "yolo" else "ask"
+
+
 class Standing(NamedTuple):
     """What decides where no rule does. `needs_yes`: the tool asks for these arguments.
 

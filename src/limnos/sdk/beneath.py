@@ -7,14 +7,13 @@ call is missing (Linux before 5.6, some containers, macOS), the same walk is mad
 import ctypes
 import errno
 import os
-import platform
 from collections.abc import Sequence
 from functools import cache
 
 PATH_ONLY: int = getattr(os, "O_PATH", os.O_RDONLY)
 FOLDER = PATH_ONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPENAT2 = 437  # the same number on every architecture
-_RENAMEAT2 = {"x86_64": 316, "aarch64": 276}.get(platform.machine())
+_RENAMEAT2 = {"x86_64": 316, "aarch64": 276}.get(os.uname().machine)
 _HOW_BYTES = 24
 _LONGEST = 4096  # bytes of a path that Linux takes
 _HERE = -100  # AT_FDCWD
