@@ -12,12 +12,12 @@ from limnos.agent.masking import (
     mask_of,
     references,
     scanner_of,
-    spellings,
     values_at_hand,
 )
 from limnos.agent.settings import Environment, Settings, read_environment
 from limnos.kernel.errors import SettingsError
 from limnos.kernel.events import TextDelta
+from limnos.sdk.spellings import spellings
 from limnos.store.secrets import Secrets
 
 STORED = "Zu/rich=42&lake"

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from limnos.sdk.scan import Scanner
 from limnos.testing.cases import run
 
-CASES = Path(__file__).parents[2] / ".." / "shared" / "cases" / "secrets.jsonl"
+HERE = Path(__file__).parents[2]
+FILES = [HERE / ".." / "shared" / "cases" / "secrets.jsonl", HERE / "tests" / "cases" / "secrets.jsonl"]
 BASE62 = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
 UPPER = string.ascii_uppercase + string.digits
@@ -141,8 +142,9 @@ def is_left(secret: str, text: str) -> bool:
     return any(secret[place : place + 12] in text for place in range(max(1, len(secret) - 11)))
 
 
-def test_every_case_of_the_collection_is_right() -> None:
-    passed, failed = run("secrets", CASES)
+@pytest.mark.parametrize("path", FILES, ids=["shared", "own"])
+def test_every_case_of_the_collections_is_right(path: Path) -> None:
+    passed, failed = run("secrets", path)
 
     assert failed == []
     assert passed >= 50

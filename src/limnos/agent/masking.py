@@ -1,20 +1,17 @@
 """Which values are secret in a home, and what keeps them out of logs, model context, screens and exports."""
 
-import base64
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, cast
-from urllib.parse import quote
 
 from limnos.agent.settings import Environment, Settings, load
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.masking import Mask
 from limnos.sdk.scan import SHORTEST, Scanner
+from limnos.sdk.spellings import spellings
 from limnos.store.secrets import Secrets
 
 _KINDS = ("env:", "secret:")
-_SHORTEST_CODE = 8  # characters of an encoded form: a shorter one may be part of any word
 
 
 def references(settings: Settings) -> dict[str, list[str]]:
@@ -65,26 +62,6 @@ def values_at_hand(environment: Environment) -> list[str]:
 def hide_at_hand(environment: Environment, text: str) -> str:
     """`text` without the values that can be had at once."""
     return _masking(values_at_hand(environment)).text(text)
-
-
-def spellings(value: str) -> list[str]:
-    """`value` as programs write it most: plain, percent, JSON, hexadecimal, and base64 at any place."""
-    percent, plain = quote(value, safe=""), value.encode("utf-8", "surrogatepass")
-    codes = [plain.hex(), plain.hex().upper(), *_in_base64(plain)]
-    return [
-        value,
-        *{percent, percent.lower(), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-        - {value},
-        *(code for code in dict.fromkeys(codes) if len(code) >= _SHORTEST_CODE),
-    ]
-
-
-def _in_base64(data: bytes) -> Iterator[str]:
-    """What is the same in base64 whatever stands before and behind: one form for each place in a group."""
-    for before, skipped in enumerate((0, 2, 3)):
-        kept = (before + len(data)) * 8 // 6
-        yield base64.b64encode(bytes(before) + data).decode()[skipped:kept]
-        yield base64.urlsafe_b64encode(bytes(before) + data).decode()[skipped:kept]
 
 
 def _masking(values: list[str]) -> Mask:

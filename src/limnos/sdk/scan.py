@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from limnos.sdk import secret_shapes as shapes
 from limnos.sdk.encoded import View, decoded, readings, squeezed
+from limnos.sdk.spellings import spellings
 
 SHORTEST = 4  # of a configured value: a shorter one would hide half of every text
 MAX_TEXT = 4_000_000  # characters that are scanned at once
@@ -36,8 +37,9 @@ class Scanner:
         # with other signs between, in other case, turned round: only of values that no sentence holds
         bare = {"".join(filter(str.isalnum, one.lower())) for one in self._configured}
         self._squeezed = tuple(one for one in bare if len(one) >= LEAST_SQUEEZED)
-        turned = (form for one in self._configured for form in (one[::-1], codecs.encode(one, "rot13")))
-        self._turned = tuple(one for one in turned if len(one) >= LEAST_SQUEEZED)
+        turned = [form for one in self._configured for form in (one[::-1], codecs.encode(one, "rot13"))]
+        written = [form for one in self._configured for form in spellings(one)]
+        self._written = (*written, *(one for one in turned if len(one) >= LEAST_SQUEEZED))
 
     def find(self, text: str) -> list[Found]:
         """All secrets in `text`, in order, none overlapping."""
@@ -75,8 +77,7 @@ class Scanner:
             yield from (_back(view, one) for one in _values(view.text, self._squeezed))
 
     def _plain(self, text: str, *, joined: bool = False) -> Iterator[Found]:
-        yield from _values(text, self._configured)
-        yield from _values(text, self._turned)
+        yield from _values(text, self._written)
         yield from _known(text)
         yield from _labelled(text, joined=joined)
 

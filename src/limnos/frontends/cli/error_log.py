@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from limnos.agent.masking import spellings, values_at_hand
+from limnos.agent.masking import values_at_hand
 from limnos.agent.settings import Environment
 from limnos.sdk.scan import Scanner
 from limnos.store.whole import write_whole
@@ -13,8 +13,7 @@ KEPT = 20  # files; a program that fails every minute must not fill the disk
 
 def clean(environment: Environment, text: str) -> str:
     """`text` without what is a secret of this home, and without what looks like one."""
-    values = [form for value in values_at_hand(environment) for form in spellings(value)]
-    return Scanner(values).hide(text)
+    return Scanner(values_at_hand(environment)).hide(text)
 
 
 def keep(home: Path, text: str) -> Path | None:
