@@ -31,6 +31,17 @@ EMBEDDED = "tests/providers/test_embedded.py::"
 LINE = "tests/frontends/cli/test_command_line.py::"
 SETTINGS_LINES = "tests/frontends/cli/test_settings_lines.py::"
 CHAT = "tests/frontends/cli/test_chat.py::"
+APPROVING = "tests/kernel/test_approving.py::"
+READING = "tests/agent/shell/test_cases.py::"
+REBUILDING = "tests/agent/shell/test_rebuilding.py::"
+GENERATED = "tests/soak/approvals/test_generated.py::"
+ESCAPING = "tests/process/test_sandbox_escapes.py::"
+HANDS = "tests/frontends/cli/test_safe_hands.py::"
+TASKS = "tests/journeys/test_coding_tasks.py::"
+DECIDING = "tests/kernel/test_deciding.py::"
+RULES = "tests/agent/test_rules.py::"
+TRUST = "tests/agent/test_trust.py::"
+JOBS = "tests/agent/test_jobs.py::"
 ESCAPES = "tests/frontends/cli/test_escapes.py::"
 
 
@@ -205,6 +216,53 @@ KERNEL = (
         RUNNER + "test_continuing_a_guests_turn_does_not_make_it_the_owners",
     ),
     _one(
+        "A5",
+        "Deny beats ask beats allow, and every part of a command line must be covered.",
+        DECIDING + "test_deny_beats_ask_beats_allow_in_any_order",
+        DECIDING + "test_every_part_must_be_covered",
+        DECIDING + "test_what_goes_beyond_its_program_is_allowed_by_its_exact_words_only",
+        DECIDING + "test_a_rule_made_for_a_program_covers_no_other_file_of_that_name",
+    ),
+    _one(
+        "A6",
+        "A hard denial holds in every mode, against every rule and every edit.",
+        DECIDING + "test_a_hard_denial_holds_in_every_mode_and_against_every_rule",
+        APPROVING + "test_an_edit_cannot_make_a_hard_denial_pass",
+    ),
+    _one(
+        "A7",
+        "Without a sandbox every command asks, in every mode.",
+        APPROVING + "test_without_a_sandbox_it_asks_in_yolo_and_nothing_can_be_stored",
+    ),
+    _one(
+        "A8",
+        "Rules stay, are checked against their examples, and let nothing pass while they cannot be read.",
+        RULES + "test_a_kept_rule_is_there_for_another_session_and_only_its_owner_can_read_it",
+        RULES + "test_a_rule_that_cannot_be_what_was_meant_is_an_error_with_its_place",
+        APPROVING + "test_rules_that_cannot_be_read_let_nothing_pass",
+        HANDS + "test_always_for_this_persona_stops_the_next_identical_question_after_a_restart",
+    ),
+    _one(
+        "A9",
+        "Everyday work runs without a question under rules for it, and no dangerous step among it gets through.",
+        TASKS + "test_an_everyday_task_runs_without_a_question",
+        TASKS + "test_no_dangerous_step_gets_through_between_harmless_ones",
+    ),
+    _one(
+        "A10",
+        "A workspace is data until it is trusted, and trust is bound to the folder itself.",
+        TRUST + "test_trust_ends_when_the_folder_is_replaced",
+        TRUST + "test_trust_reaches_no_folder_above_or_below",
+        TRUST + "test_a_guide_that_leads_out_of_the_folder_is_none",
+        HANDS + "test_a_guide_reaches_the_model_only_once_the_folder_is_trusted",
+    ),
+    _one(
+        "A11",
+        "Background commands end with their session.",
+        JOBS + "test_no_job_outlives_its_session",
+        JOBS + "test_a_stopped_job_ends_with_all_it_started",
+    ),
+    _one(
         "A4",
         "A question is answered once.",
         RUNNER + "test_a_question_is_answered_once_and_nothing_else_can_be_answered",
@@ -280,6 +338,57 @@ SESSION = (
 )
 
 THREATS = (
+    _one(
+        "T12",
+        "What runs is what was shown, byte for byte, and every shape of a command line is decided as listed.",
+        READING + "test_all_shared_cases_are_decided_as_expected",
+        READING + "test_all_cases_of_our_own_are_decided_as_expected",
+        REBUILDING + "test_every_spelling_of_a_plain_command_runs_as_it_was_shown",
+        REBUILDING + "test_generated_commands_run_as_they_were_shown",
+        REBUILDING + "test_nothing_that_bash_starts_is_missing_among_the_parts",
+        GENERATED + "test_five_thousand_commands_run_as_they_were_shown",
+        GENERATED + "test_fifty_thousand_commands_run_as_they_were_shown",
+    ),
+    _one(
+        "T15",
+        "Nothing that limnos runs or edits reaches what it is held to: its state, its rules, its settings.",
+        "tests/sdk/test_files_state.py::test_the_state_is_refused_under_a_second_name_of_its_folder",
+        "tests/sdk/test_files_state.py::test_a_state_that_is_not_there_yet_cannot_be_made_not_even_in_another_case",
+        "tests/sdk/test_files_state.py::test_without_the_identity_a_second_name_would_open_the_state",
+        ESCAPING + "test_no_attempt_gets_out",
+        HANDS + "test_a_command_of_the_agent_may_not_change_rules_trust_or_settings",
+    ),
+    _one(
+        "T16",
+        "A call that failed twice with nothing changed in between is not run a third time.",
+        APPROVING + "test_a_command_that_fails_twice_in_vain_is_not_run_a_third_time",
+    ),
+    _one(
+        "T35",
+        "Links and names that are swapped during a file operation lead nowhere outside.",
+        "tests/sdk/test_files_races.py::test_nothing_outside_is_touched_whenever_the_swap_comes",
+        "tests/sdk/test_files_races.py::test_a_door_by_path_is_fooled_by_the_same_swap",
+        "tests/soak/files/test_swaps.py::test_swaps_by_another_process_lead_nowhere",
+        "tests/soak/files/test_swaps.py::test_a_thousand_swaps_lead_nowhere",
+        "tests/soak/files/test_swaps.py::test_a_hundred_thousand_swaps_lead_nowhere",
+    ),
+    _one(
+        "T36",
+        "Special, huge and oddly named files are refused, or handled within bounds.",
+        "tests/sdk/test_files_special.py::test_what_is_no_plain_file_is_neither_opened_nor_waited_for",
+        "tests/sdk/test_files_special.py::test_a_sparse_file_of_a_terabyte_is_refused_unread",
+        "tests/sdk/test_files_special.py::test_a_folder_of_a_million_names_is_listed_walked_and_searched_in_part_and_says_so",
+        "tests/sdk/test_files_special.py::test_names_that_no_disk_takes_are_failures",
+    ),
+    _one(
+        "T37",
+        "No command changes, makes, moves or replaces a name that decides what runs later.",
+        ESCAPING + "test_no_attempt_gets_out",
+        ESCAPING + "test_there_are_more_than_two_hundred_attempts_with_different_names",
+        ESCAPING + "test_without_protection_names_are_changed_and_made",
+        ESCAPING + "test_without_stand_ins_absent_names_are_made",
+        ESCAPING + "test_without_a_mount_of_its_own_the_folder_of_git_is_replaced",
+    ),
     _one(
         "T42",
         "A model file that is wrong, cut, too large, badly packed or redirected is refused; nothing is run.",

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from limnos.context.window import Window, WindowSettings
-from limnos.kernel.approvals import Gate, GateSettings
+from limnos.kernel.approvals import Gate, GateRules, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
 from limnos.kernel.conversation import Conversation
@@ -65,6 +65,7 @@ class Setting:
     gate: GateSettings = field(default_factory=GateSettings)
     handlers: Sequence[Handler] = ()
     caps: Caps = field(default_factory=Caps)
+    rules: GateRules | None = None
     inline_characters: int = 60_000
     window: WindowSettings = field(default_factory=WindowSettings)
     prices: Callable[[str, Usage], tuple[Decimal, str]] = lambda model, usage: (Decimal(0), "USD")
@@ -84,7 +85,7 @@ class Setting:
             self.registry.register(tool)
         self.catalogue = Catalogue(self.registry, ("kernel",), ("blocks",))
         ids = CountedIds()
-        gate = Gate(self.gate, self.approver, self.stream, ids)
+        gate = Gate(self.gate, self.approver, self.stream, ids, self.rules)
         toolset = Toolset(
             self.registry,
             self.catalogue,
