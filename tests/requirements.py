@@ -244,7 +244,7 @@ KERNEL = (
     ),
     _one(
         "A9",
-        "Everyday work runs without a question under rules for it, and no dangerous step among it gets through.",
+        "Everyday work runs unasked under rules for it, and no dangerous step among it gets through.",
         TASKS + "test_an_everyday_task_runs_without_a_question",
         TASKS + "test_no_dangerous_step_gets_through_between_harmless_ones",
     ),

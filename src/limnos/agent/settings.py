@@ -156,7 +156,7 @@ class Environment(NamedTuple):
         return next((name for name in names if is_zone(name)), "UTC")
 
     def child_environment(self) -> dict[str, str]:
-        """What commands that the agent runs may see: no key, no token; and that it is limnos that runs them."""
+        """What commands that the agent runs may see: no key, no token; and that limnos runs them."""
         seen = {name: self.variables[name] for name in _FOR_COMMANDS if name in self.variables}
         return {**seen, COMMAND_MARK: "1"}
 

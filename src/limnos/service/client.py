@@ -126,7 +126,7 @@ class Session(Protocol):
         ...
 
     async def undo(self) -> Undone | None:
-        """Take back the newest change that a file tool made and that was not taken back yet; None without one.
+        """Take back the newest change of a file that was not taken back yet; None when none is left.
 
         Raises LimnosError when a turn runs, and when the file was changed since.
         """

@@ -12,8 +12,8 @@ _NUMBERS = re.compile(
 def decode(text: str, place: int) -> tuple[str, bool, int]:
     """The characters from `place` to the closing quote, whether some are spelled, and where the quote is.
 
-    Line feeds, tabs and quotes do not count as spelled. As in bash, a NUL ends the text, and bytes that are no
-    UTF-8 stay bytes: they come as what `os.fsdecode` makes of them.
+    Line feeds, tabs and quotes do not count as spelled. As in bash, a NUL ends the text, and bytes that are
+    no UTF-8 stay bytes: they come as what `os.fsdecode` makes of them.
     """
     out: list[str] = []
     spelled = False
