@@ -10,6 +10,7 @@ from limnos.agent.clock import RandomIds, SystemClock
 from limnos.agent.commands import Commands
 from limnos.agent.edit_history import History, Undone
 from limnos.agent.jobs import Jobs, jobs_of
+from limnos.agent.masking import mask_of
 from limnos.agent.mentions import mentioned
 from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
@@ -117,7 +118,8 @@ def open_session(base: Home, settings: Settings, model: Model, opening: Opening)
 
 def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, log: AuditLog) -> Runner:
     conversation = fold(log.history.events, log.history.last_seq)
-    stream = EventStream(opening.session, log, base.clock, conversation)
+    mask = mask_of(base.environment, settings)
+    stream = EventStream(opening.session, log, base.clock, conversation, mask)
     if not log.history.events:
         stream.emit(SessionStarted(persona=PERSONA, cwd=opening.cwd, program=f"limnos {__version__}"))
     if log.history.damaged:

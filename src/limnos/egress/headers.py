@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping
 
 from limnos.egress.errors import BadHeaderError
+from limnos.sdk.expression import Expression
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+_UNSENDABLE = Expression(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 # They say where a message ends: a second opinion makes the next request part of this one.
 _FRAMING = ("content-length", "transfer-encoding")
 

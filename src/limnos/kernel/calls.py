@@ -262,7 +262,7 @@ class Calls:
         return verdict.payload.result
 
     def _finish(self, name: str, result: ToolResult, output: Output, ms: int = 0) -> ToolResult:
-        text = text_of(result.parts)
+        text = self._stream.mask.text(text_of(result.parts))
         shown, block = self._bounded(text)
         error = result.error
         self._stream.emit(

@@ -1,7 +1,6 @@
 """What a tool is. A tool takes its input and output as arguments; it never looks for them."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from limnos.kernel.findings import Findings, Part
@@ -30,8 +29,7 @@ class ToolContext(NamedTuple):
     report: Report
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """What a tool returns.
 
     `text` is for the model, `summary` one line for people. `exit` is the exit status of a command.

@@ -13,7 +13,6 @@ import tempfile
 import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 
 from limnos.process import cgroup, inside, repository, seccomp, system
 from limnos.process.mounts import Arguments, Kind, covered, ordered
@@ -89,7 +88,7 @@ class Sandbox:
                 if self._groups:
                     group = cgroup.make(self._groups, spec.limits.processes or _MOST_PROCESSES)
                     undo.callback(cgroup.remove, group)
-                    inner = replace(inner, argv=cgroup.joined(group, inner.argv))
+                    inner = inner._replace(argv=cgroup.joined(group, inner.argv))
             except OSError as error:
                 where = error.filename or profile.workspace
                 raise StartError(
@@ -130,8 +129,7 @@ class Sandbox:
         arguments.add("--chdir", os.path.realpath(spec.cwd), "--remount-ro", "/")
         words = arguments.pass_on(b"".join(os.fsencode(word) + b"\0" for word in arguments.words))
         start = (made.python, "-I", "-S", "-c", inside.STARTER, system.OURS, str(order))
-        return replace(
-            spec,
+        return spec._replace(
             argv=(self.bwrap, "--args", str(words), "--", *start, *spec.argv),
             cwd="/",
             env={},

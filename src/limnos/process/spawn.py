@@ -10,8 +10,8 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from limnos.kernel.errors import LimnosError
@@ -48,8 +48,7 @@ class Limits(NamedTuple):
 NO_LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class ChildSpec:
+class ChildSpec(NamedTuple):
     """What to run. `env` is the whole environment, nothing is inherited; `pass_fds` stay open in the child.
 
     `argv[0]` is looked up in the PATH of `env` unless it has a slash. `direct` is for what `Sandbox.enter`
@@ -58,7 +57,7 @@ class ChildSpec:
 
     argv: tuple[str, ...]
     cwd: str
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    env: Mapping[str, str] = MappingProxyType({})
     limits: Limits = NO_LIMITS
     pass_fds: tuple[int, ...] = ()
     direct: bool = False

@@ -3,7 +3,7 @@
 import asyncio
 
 from limnos.kernel.seams import Clock
-from limnos.providers.routes import Secret
+from limnos.providers.secret import Secret
 
 
 class Bucket:

@@ -10,6 +10,7 @@ from typing import Literal, cast
 from limnos.agent.build import Home, Opening, home, model_of, open_session
 from limnos.agent.clock import RandomIds
 from limnos.agent.export import export_markdown, export_openai
+from limnos.agent.masking import mask_of, scanner_of
 from limnos.agent.runner import Input, Runner
 from limnos.agent.settings import KEYS, Environment, Settings, parse_value, with_workspace
 from limnos.agent.trust import TrustFile
@@ -196,7 +197,8 @@ class LocalKernel:
         log = AuditLog(self._base.files.find(session))
         try:
             conversation = fold(log.history.events, log.history.last_seq)
-            stream = EventStream(session, log, self._base.clock, conversation)
+            mask = mask_of(self._base.environment, self._settings)
+            stream = EventStream(session, log, self._base.clock, conversation, mask)
             stream.emit(SessionChanged(title=title.strip()[:200]), durable=True)
         finally:
             log.close()
@@ -205,10 +207,11 @@ class LocalKernel:
         """See `Kernel`."""
         events = read_history(self._base.files.find(session)).events
         conversation = fold(events)
+        scanner = scanner_of(self._base.environment, self._settings)
         if form == "openai":
-            return export_openai(conversation)
+            return export_openai(conversation, scanner)
         titles = [event.title for event in events if isinstance(event, SessionChanged) and event.title]
-        return export_markdown(conversation, titles[-1] if titles else conversation.title or session)
+        return export_markdown(conversation, titles[-1] if titles else conversation.title or session, scanner)
 
     async def close(self) -> None:
         """See `Kernel`."""

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 from limnos import lazy
 from limnos.agent.toolbox.lines import pattern
+from limnos.sdk.expression import Expression
 
 MOST_KEPT = 5_000
 MOST_PARTS = 32
 SHORTEST, LONGEST = 3, 64  # characters of a part
 
 _WORD = re.compile(r"[^\W_]+")
-_EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_EAST_ASIAN = Expression("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _COMMON = frozenset({
     "and", "are", "but", "can", "did", "does", "for", "from", "had", "has", "have", "her", "his", "how",
     "its", "not", "our", "she", "that", "the", "their", "them", "they", "this", "was", "were", "what",

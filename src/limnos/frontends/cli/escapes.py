@@ -10,11 +10,12 @@ import re
 import unicodedata
 
 from limnos.frontends.cli.hosts import hosts_in_ascii
+from limnos.sdk.expression import Expression
 
 # Controls other than tab and line feed, format characters, line and paragraph separators, lone surrogates,
 # private use, fillers that look like nothing, variation selectors and joiners that can carry hidden data,
 # and code points that are no characters.
-_SUSPECT = re.compile(
+_SUSPECT = Expression(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufffb\ufffe\uffff\U00013430-\U00013455\U00016fe4\U0001bca0-\U0001bca3\U0001d159"
@@ -31,8 +32,8 @@ _MARKS = (
     "\u3099\u309a\ufe20-\ufe2f"
 )
 _MOST_MARKS = 5  # on one character; a Hebrew letter with all its points has four
-_FLOOD = re.compile(f"(?<=[{_MARKS}]{{{_MOST_MARKS}}})[{_MARKS}]+|(?:^|(?<=\\s))[{_MARKS}]+")
-_ON_A_SIGN = re.compile(f"(?<=[!-/:-@\\[-`{{-~])[{_MARKS}]+")
+_FLOOD = Expression(f"(?<=[{_MARKS}]{{{_MOST_MARKS}}})[{_MARKS}]+|(?:^|(?<=\\s))[{_MARKS}]+")
+_ON_A_SIGN = Expression(f"(?<=[!-/:-@\\[-`{{-~])[{_MARKS}]+")
 _ZERO_WIDTH_NON_JOINER, _ZERO_WIDTH_JOINER = "\u200c", "\u200d"
 _JOINERS = _ZERO_WIDTH_NON_JOINER + _ZERO_WIDTH_JOINER
 _KEYCAP = "\u20e3"
@@ -47,16 +48,16 @@ _ALIKE = (
     "\u2119-\u211d\u2124\u2128-\u2139\u249c-\u24e9\u2c60-\u2c7f\ua4d0-\ua4ff\uab30-\uabbf\uff10-\uff19\uff21-\uff3a"
     "\uff41-\uff5a\U0001d400-\U0001d7ff"
 )
-_MIXED = re.compile(f"(?<![{_ALIKE}])(?:(?=[{_ALIKE}]+[A-Za-z])|(?<=[A-Za-z]))[{_ALIKE}]+")
-_ODD_BLANK = re.compile(r"[^\S \n\t]")
-_BLANKS = re.compile(r"[^\S\n]{17,}")
-_LINE_ENDS = re.compile(r"\n(?:[^\S\n]*\\?\n){3,}")
+_MIXED = Expression(f"(?<![{_ALIKE}])(?:(?=[{_ALIKE}]+[A-Za-z])|(?<=[A-Za-z]))[{_ALIKE}]+")
+_ODD_BLANK = Expression(r"[^\S \n\t]")
+_BLANKS = Expression(r"[^\S\n]{17,}")
+_LINE_ENDS = Expression(r"\n(?:[^\S\n]*\\?\n){3,}")
 # Nothing that a shell or a program could take for another operand, an option or its value.
-_LONG_WORD = re.compile(r"[A-Za-z0-9+_]{241,}")
+_LONG_WORD = Expression(r"[A-Za-z0-9+_]{241,}")
 _WORD_HEAD, _WORD_TAIL = 120, 60
-_SAME_LINES = re.compile(r"^(?P<line>[^\n]{1,2000}\n)(?P=line){8,}", re.MULTILINE)
+_SAME_LINES = Expression(r"^(?P<line>[^\n]{1,2000}\n)(?P=line){8,}", re.MULTILINE)
 _LONG_RUN = 240
-_RUN = re.compile(r"(?P<unit>[\s\S]{1,16}?)(?P=unit){15,}")
+_RUN = Expression(r"(?P<unit>[\s\S]{1,16}?)(?P=unit){15,}")
 
 
 def visible(text: str) -> str:

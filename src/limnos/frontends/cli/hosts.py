@@ -8,14 +8,16 @@ import re
 import unicodedata
 from urllib.parse import unquote_to_bytes
 
+from limnos.sdk.expression import Expression
+
 _END = r"\s/:?#@'\"`<>()\[\]{}|;&,\\"
 _WEB = "com|org|net|info|biz|edu|gov|io|dev|app|test|example|cn|de|fr|uk|ru|jp|eu|cloud|online|site|xyz|top"
-_HOST = re.compile(
+_HOST = Expression(
     rf"(?P<before>://(?:[^\s/?#]*@)?|(?<=[^\s@/\\])@)(?P<host>[^{_END}]+)"
     rf"|(?<![^\s'\"=])(?P<bare>[^{_END}=]+[.。．｡](?:{_WEB})\.?)(?![^\s/:?#'\"|;&,)])"
 )
 _DOTS = str.maketrans("。．｡", "...")
-_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
+_ENCODED = Expression(r"%[0-9A-Fa-f]{2}")
 _BREAKS = frozenset("/\\?#@:%[] ")  # a character that folds to one of these would end the host
 
 

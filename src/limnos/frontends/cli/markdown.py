@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from limnos.frontends.cli.cells import expand_tabs, fold, pad, width, wrap
 from limnos.frontends.cli.escapes import hosts_in_ascii, visible
 from limnos.frontends.cli.spans import Line, Role, Span
+from limnos.sdk.expression import Expression
 
 Kind: TypeAlias = Literal["prose", "heading", "item", "quote", "code", "fence", "table", "rule", "blank"]
 
@@ -20,7 +21,7 @@ _ITEM = re.compile(r"(\s*)([-*+]|\d{1,9}[.)])[ \t]+(.*)$")
 _QUOTE = re.compile(r" {0,3}>[ ]?(.*)$")
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 # Spans are at most 2,000 characters long: without a bound, unclosed marks cost time squared.
-_INLINE = re.compile(
+_INLINE = Expression(
     r"(?P<code>(?P<ticks>`+)(?!`).{1,2000}?(?<!`)(?P=ticks)(?!`))"
     r"|\*\*(?P<bold>\S(?:.{0,2000}?\S)?)\*\*"
     r"|(?<![\w*])\*(?P<soft>[^\s*](?:[^*]{0,2000}[^\s*])?)\*(?![\w*])"

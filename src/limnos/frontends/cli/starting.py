@@ -10,6 +10,7 @@ from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.private import refuse_key
 from limnos.frontends.cli.words import Option
 from limnos.kernel.errors import SettingsError
+from limnos.process.privacy import keep_private
 from limnos.service.client import Kernel, OpenRequest
 from limnos.service.local import local_kernel
 
@@ -95,6 +96,7 @@ def _check(key: Key, text: str) -> None:
 @asynccontextmanager
 async def kernel(console: Console, flags: Flags = NO_FLAGS) -> AsyncGenerator[Kernel]:
     """A running kernel with these flags; it is closed within ten seconds."""
+    keep_private()
     running = local_kernel(load(console.environment, flags.settings()), console.environment)
     try:
         yield running
