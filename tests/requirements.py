@@ -350,6 +350,19 @@ THREATS = (
         GENERATED + "test_fifty_thousand_commands_run_as_they_were_shown",
     ),
     _one(
+        "T13",
+        "A turn has at most ten questions, and no length, control or cut hides an effect in one.",
+        APPROVING + "test_at_most_ten_questions_are_asked_in_a_turn",
+        APPROVING + "test_a_question_lists_its_parts_and_what_is_special_about_each",
+        "tests/frontends/cli/test_approvals.py::test_a_question_names_what_where_to_whom_and_from_where",
+    ),
+    _one(
+        "T14",
+        "What differs from what a person said yes to does not run.",
+        APPROVING + "test_what_a_yes_rests_on_must_be_the_same_when_it_runs",
+        APPROVING + "test_a_stage_that_rewrites_what_a_person_edited_stops_the_call",
+    ),
+    _one(
         "T15",
         "Nothing that limnos runs or edits reaches what it is held to: its state, its rules, its settings.",
         "tests/sdk/test_files_state.py::test_the_state_is_refused_under_a_second_name_of_its_folder",

@@ -12,6 +12,7 @@ from limnos.kernel.findings import Findings, Part
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.repeats import DEMAND
 from limnos.kernel.seams import Answer, Rule
+from limnos.kernel.stages import Action, CallPayload, Handler, Pass, Payload, Rewrite
 from limnos.kernel.tools import Output, Preview, Tool, ToolContext
 from limnos.providers.scripted import Scripted
 from limnos.testing.doubles import ListedAnswers
@@ -192,3 +193,44 @@ def test_a_command_that_fails_again_after_a_change_is_run_again() -> None:
 
     assert ran.order.count("test") == 4
     assert all(DEMAND not in (event.error or {}).get("hint", "") for event in setting.events("call_finished"))
+
+
+def test_at_most_ten_questions_are_asked_in_a_turn() -> None:
+    ran = Ran()
+    calls = [call("do", f"c{number}", text=f"make {number}") for number in range(30)]
+    approver = ListedAnswers(*(Answer("once") for _ in range(10)))
+    setting = Setting(Scripted([step("", *calls), step("ok")]), [commands(ran)], approver)
+    setting.run()
+
+    assert len(ran.order) == 10
+    refused = [event for event in setting.events("call_finished") if event.outcome == "denied"]
+    assert len(refused) == 20
+    assert "10 questions were asked" in refused[0].error["detail"]
+
+
+def test_what_a_yes_rests_on_must_be_the_same_when_it_runs() -> None:
+    ran, states = Ran(), iter(["as shown"])
+    tool = commands(ran)._replace(state=lambda arguments: next(states, "another"))
+    setting = told(ran, tool, "make", Answer("once"))
+
+    assert ran.order == []
+    (finished,) = [event for event in setting.events("call_finished") if event.call == "c1"]
+    assert "no longer what was looked at" in finished.error["detail"]
+
+
+def test_a_stage_that_rewrites_what_a_person_edited_stops_the_call() -> None:
+    ran = Ran()
+
+    async def rewrite(payload: Payload) -> Action:
+        assert isinstance(payload, CallPayload)
+        if payload.arguments["text"] != "make test":
+            return Pass()
+        return Rewrite(payload._replace(arguments={"text": "make something else"}))
+
+    guard = Handler("guard", "before_toolcall", rewrite, rewrites=True)
+    edit = Answer("edit", arguments={"text": "make test"})
+    setting = told(ran, commands(ran), "make", edit, handlers=[guard])
+
+    assert ran.order == []
+    (finished,) = [event for event in setting.events("call_finished") if event.call == "c1"]
+    assert (finished.outcome, finished.error["reason"]) == ("denied", "refused")
