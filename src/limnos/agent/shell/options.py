@@ -13,6 +13,7 @@ SETTINGS = "takes settings that nobody saw"
 ELSEWHERE = "works in another folder"
 CHANGES = "changes or deletes something"
 UNSEEN = "takes its words from a file that nobody saw"
+UNSEEN_WORDS = "gets words that nobody saw"
 
 
 class Call(NamedTuple):
@@ -45,6 +46,7 @@ class Policy(NamedTuple):
     names with the same suffixes, `asks` are pairs of such names (a single letter is a short flag) and what
     they do. `operands` judges the rest and returns what is wrong with it. `numbers`: `-5` is a flag.
     `dashes` "one": long names have one dash and there are no clusters. `stops`: flags end at an operand.
+    `judges_unseen`: `operands` knows what to say of words that nobody saw; otherwise they ask.
     """
 
     shorts: str = ""
@@ -54,6 +56,7 @@ class Policy(NamedTuple):
     numbers: bool = False
     dashes: Literal["two", "one"] = "two"
     stops: bool = False
+    judges_unseen: bool = False
 
 
 class _Flag(NamedTuple):
@@ -184,7 +187,11 @@ def judge(call: Call, policy: Policy) -> str:
     options = read_options(policy, call.args)
     if options.faults:
         return options.faults[0]
-    return policy.operands(call, options) if policy.operands else ""
+    if policy.operands is None:
+        return ""
+    if call.unseen and not policy.judges_unseen:
+        return UNSEEN_WORDS
+    return policy.operands(call, options)
 
 
 def judge_family(call: Call, family: Family) -> tuple[str, str]:
@@ -193,11 +200,13 @@ def judge_family(call: Call, family: Family) -> tuple[str, str]:
     if options.faults:
         return "", options.faults[0]
     if not options.operands:
-        return "", family.alone
+        return "", UNSEEN_WORDS if call.unseen else family.alone
     sub = options.operands[0]
     policy = family.subs.get(sub)
     if policy is None:
         return sub, family.unknown
     if isinstance(policy, str):
         return sub, policy
+    if call.unseen == "words" and policy.asks and "--" not in options.operands:
+        return sub, f"{UNSEEN_WORDS}, which may be flags"
     return sub, judge(call._replace(args=options.operands[1:]), policy)

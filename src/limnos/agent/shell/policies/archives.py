@@ -24,7 +24,10 @@ def _unzip(call: Call, options: Options) -> str:
     return unseen(call) or writing_fault(call, options.values.get("-d", ["."]), "unpacks to")
 
 
-def _first_written(call: Call, options: Options) -> str:
+def _zip(call: Call, options: Options) -> str:
+    """Two letters can be one flag: `-lf FILE` writes a log."""
+    if any(word.startswith("-") and "lf" in word.lower() for word in call.args):
+        return "writes a log"
     return unseen(call) or writing_fault(call, options.operands[:1])
 
 
@@ -60,6 +63,7 @@ _GZIP = Policy(
     (("S: suffix:", "names its files otherwise"),),
     _replaces,
     numbers=True,
+    judges_unseen=True,
 )
 _TAR = Policy(
     "cxtruAdf:vzjJaZpkmoOhlWwSnRb:C:X:",
@@ -93,6 +97,7 @@ _TAR = Policy(
         ),
     ),
     _tar,
+    judges_unseen=True,
 )
 
 
@@ -129,6 +134,7 @@ POLICIES: dict[str, Policy] = {
         (("files? files0? suffix: S:", UNSEEN),),
         _replaces,
         numbers=True,
+        judges_unseen=True,
     ),
     "unxz": _GZIP,
     "zstd": Policy(
@@ -137,9 +143,10 @@ POLICIES: dict[str, Policy] = {
         (("o: output-dir-flat: output-dir-mirror: D: train B: rm filelist:", WRITES),),
         _replaces,
         numbers=True,
+        judges_unseen=True,
     ),
-    "unzstd": Policy("kfcqvtl", _GZIP.longs, (("o: rm", WRITES),), _replaces),
-    "lz4": Policy("dkfcqvtlh", "", (("rm", "deletes files"),), _replaces, numbers=True),
+    "unzstd": Policy("kfcqvtl", _GZIP.longs, (("o: rm", WRITES),), _replaces, judges_unseen=True),
+    "lz4": Policy("dkfcqvtlh", "", (("rm", "deletes files"),), _replaces, True, judges_unseen=True),
     "zip": Policy(
         "rqvjDyuf0x:i:eXFlnS9o",
         "recurse-paths quiet verbose junk-paths no-dir-entries symlinks update freshen "
@@ -150,10 +157,16 @@ POLICIES: dict[str, Policy] = {
             ("b: temp-path: O: output-file: lf: logfile-path: s: split-size:", WRITES),
             ("P: password:", "shows a password"),
         ),
-        _first_written,
+        _zip,
         numbers=True,
     ),
-    "unzip": Policy("lvtzZpcqnojaLCd:x:h", "", (("P:", "shows a password"), (": ^ K X", ELSEWHERE)), _unzip),
+    "unzip": Policy(
+        "lvtzZpcqnojaLCd:x:h",
+        "",
+        (("P:", "shows a password"), (": ^ K X", ELSEWHERE)),
+        _unzip,
+        judges_unseen=True,
+    ),
     "zipinfo": Policy("12lsmvhtTzMC"),
     "7z": Policy("", "", (), _seven),
     "unrar": Policy(

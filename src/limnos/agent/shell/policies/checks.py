@@ -1,10 +1,15 @@
 """Programs that build, test and check code."""
 
-from limnos.agent.shell.options import CHANGES, RUNS, SETTINGS, WRITES, Family, Policy
+import re
+
+from limnos.agent.shell.options import CHANGES, RUNS, SETTINGS, WRITES, Call, Family, Options, Policy
+from limnos.agent.shell.place import is_inside, meanings
 from limnos.agent.shell.policies.packages import FETCHES
 from limnos.agent.shell.policies.targets import no_assignments, no_operands
 
 _HELP = "help version"
+_REPORT_FILE = re.compile(r"(html|xml|json|lcov|annotate):")
+_PLAIN_NAME = re.compile(r"[\w-]+")
 _LINTER_ASKS = (
     ("config: c: config-file:", SETTINGS),
     ("plugin: p: load-plugins: rulesdir: resolve-plugins-relative-to: require: r:", "loads code"),
@@ -37,6 +42,26 @@ RUFF = Family(
         "analyze": _RUFF,
     },
 )
+
+
+def _inside(call: Call, options: Options) -> str:
+    """Tests are code: only those of the working folder. A report may name its file."""
+    report = next((one for one in options.values.get("--cov-report", []) if _REPORT_FILE.match(one)), "")
+    if report:
+        return WRITES
+    paths = [one.partition("::")[0] for one in options.operands]
+    outside = next(
+        (one for one in paths if not is_inside(meanings(one, call.place, call.folders), call.place)), ""
+    )
+    return f"runs the code of {outside}, outside the working folder" if outside else ""
+
+
+def _known_formats(call: Call, options: Options) -> str:
+    del call
+    named = next((one for one in options.values.get("--format", []) if not _PLAIN_NAME.fullmatch(one)), "")
+    return f"loads the code of {named}" if named else ""
+
+
 _PYTEST = Policy(
     "qvxslk:m:n:r:hV",
     "quiet verbose exitfirst maxfail: last-failed lf failed-first ff new-first nf "
@@ -62,6 +87,7 @@ _PYTEST = Policy(
         ),
         ("pdb trace", "waits at a prompt"),
     ),
+    _inside,
 )
 
 POLICIES: dict[str, Policy] = {
@@ -152,6 +178,7 @@ POLICIES: dict[str, Policy] = {
             *_LINTER_ASKS,
             ("parser: parser-options: stdin-filename: cache-file: no-eslintrc", SETTINGS),
         ),
+        _known_formats,
     ),
     "prettier": Policy(
         "clu",
@@ -222,7 +249,10 @@ POLICIES: dict[str, Policy] = {
             ("outputFile: u updateSnapshot json", WRITES),
         ),
     ),
-    "gcc": Policy("v", _HELP, operands=no_operands),
+    **dict.fromkeys(
+        ("gcc", "g++", "cc", "c++", "clang", "clang++", "gfortran", "tcc", "ld", "as"),
+        Policy("v", _HELP, operands=no_operands),
+    ),
     "javac": Policy("", _HELP, operands=no_operands),
     "rustc": Policy("vV", "version verbose help print: explain:", operands=no_operands),
     "pre-commit": Policy("hV", _HELP, operands=no_operands),

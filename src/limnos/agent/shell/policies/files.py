@@ -15,15 +15,22 @@ from limnos.agent.shell.policies.targets import (
 )
 
 _HELP = "help version"
-_SPECIAL_BITS = re.compile(r"[ugoa]*[+=][rwxX]*[st]")
+_SPECIAL_BITS = re.compile(r"[+=][^+=-]*[st]|(^|[+=])0*[1-7][0-7]{3}")
+
+
+def _mode_fault(mode: str) -> str:
+    special = any(_SPECIAL_BITS.search(part) for part in mode.split(","))
+    return f"sets a set-user, set-group or sticky bit ({mode})" if special else ""
 
 
 def _mode(call: Call, options: Options) -> str:
     first = options.operands[0] if options.operands else ""
-    special = first.isdigit() and len(first.lstrip("0")) > 3
-    if special or any(_SPECIAL_BITS.match(part) for part in first.split(",")):
-        return f"sets a set-user, set-group or sticky bit ({first})"
-    return writes_behind_first(call, options)
+    return _mode_fault(first) or writes_behind_first(call, options)
+
+
+def _made_with_mode(call: Call, options: Options) -> str:
+    modes = options.values.get("-m", []) + options.values.get("--mode", [])
+    return next(filter(None, map(_mode_fault, modes)), "") or writes_all(call, options)
 
 
 def _dd(call: Call, options: Options) -> str:
@@ -33,8 +40,7 @@ def _dd(call: Call, options: Options) -> str:
 
 def _install_mode(call: Call, options: Options) -> str:
     modes = options.values.get("-m", []) + options.values.get("--mode", [])
-    fault = next((_mode(call, Options((mode,), {}, ())) for mode in modes), "")
-    return fault or copies(call, options)
+    return next(filter(None, map(_mode_fault, modes)), "") or copies(call, options)
 
 
 def _date(call: Call, options: Options) -> str:
@@ -159,7 +165,9 @@ POLICIES: dict[str, Policy] = {
     ),
     "rmdir": Policy("pv", "ignore-fail-on-non-empty parents verbose " + _HELP, operands=writes_all),
     "unlink": Policy("", _HELP, operands=writes_all),
-    "mkdir": Policy("m:pvZ", "mode: parents verbose " + _HELP, operands=writes_all),
+    "mkdir": Policy("m:pvZ", "mode: parents verbose " + _HELP, operands=_made_with_mode),
+    "mkfifo": Policy("m:Z", "mode: " + _HELP, operands=_made_with_mode),
+    "link": Policy("", _HELP, operands=writes_all),
     "touch": Policy(
         "acd:fhmr:t:", "date: no-dereference reference: time: no-create " + _HELP, operands=writes_all
     ),

@@ -52,7 +52,8 @@ def _remotes(call: Call, options: Options) -> str:
 
 def _clone(call: Call, options: Options) -> str:
     source = options.operands[0] if options.operands else ""
-    if "::" in source or not source.startswith(("https://", "ssh://", "git@")):
+    plain = source.startswith(("https://", "ssh://", "git@"))
+    if "::" in source or "://-" in source or not plain:
         return f"takes {source or 'nothing'}, which is no plain https or ssh address"
     return writing_fault(call, options.operands[1:])
 
@@ -114,18 +115,25 @@ GIT = Family(
             _remotes,
         ),
         "branch": Policy(
-            "arvqltmMcCdfui",
+            "arvqltcui",
             "all remotes verbose quiet list track? no-track show-current contains: "
             "no-contains: merged? no-merged? points-at: sort: format: color? no-color column? "
-            "no-column abbrev: no-abbrev set-upstream-to: unset-upstream move copy delete "
+            "no-column abbrev: no-abbrev set-upstream-to: unset-upstream copy "
             "ignore-case create-reflog",
-            (("D force", CHANGES), ("edit-description", "opens an editor")),
+            (
+                ("d D delete f force m M move C", CHANGES),
+                ("edit-description", "opens an editor"),
+            ),
         ),
         "tag": Policy(
-            "aln?im:d",
+            "aln?im:",
             "annotate list message: sort: format: contains? no-contains? merged? no-merged? "
-            "points-at: column? no-column color? ignore-case create-reflog cleanup: delete",
-            (("s sign u: local-user: v verify", "runs gpg"), ("f force", CHANGES), ("F: file:", UNSEEN)),
+            "points-at: column? no-column color? ignore-case create-reflog cleanup:",
+            (
+                ("s sign u: local-user: v verify", "runs gpg"),
+                ("d delete f force", CHANGES),
+                ("F: file:", UNSEEN),
+            ),
         ),
         "add": Policy(
             "nvfAuNkp",

@@ -4,6 +4,7 @@ from limnos.agent.shell.options import RUNS, SENDS, SETTINGS, UNSEEN, WRITES, Ca
 from limnos.agent.shell.policies.targets import at_most, plain_urls
 
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_SCHEMES = frozenset({"http", "https"})
 _IDENTITY = "uses or shows a password or key"
 _DETOUR = "goes another way than the address says"
 
@@ -19,7 +20,10 @@ def _curl(call: Call, options: Options) -> str:
     files = options.values.get("-o", []) + options.values.get("--output", [])
     if any(file not in ("-", "/dev/null") for file in files):
         return WRITES
-    return plain_urls(call, options)
+    for allowed in options.values.get("--proto", []):
+        if not set(allowed.lstrip("=").split(",")) <= _SCHEMES:
+            return f"opens addresses of {allowed}"
+    return plain_urls(call, options, (*options.operands, *options.values.get("--url", [])))
 
 
 def _wget(call: Call, options: Options) -> str:
@@ -54,7 +58,7 @@ POLICIES: dict[str, Policy] = {
         "speed-limit: speed-time: "
         "no-keepalive keepalive-time: tcp-nodelay help version path-as-is styled-output "
         "no-styled-output parallel "
-        "parallel-max: proto: proto-default: disallow-username-in-url raw url:",
+        "parallel-max: proto: disallow-username-in-url raw url:",
         (
             (
                 "O remote-name remote-name-all J remote-header-name output-dir: create-dirs D: "
@@ -82,7 +86,7 @@ POLICIES: dict[str, Policy] = {
             ),
             (
                 "engine: cacert: capath: ciphers: insecure z: time-cond: next : etag-compare: "
-                "request-target: proto-redir:",
+                "request-target: proto-redir: proto-default:",
                 "is not known to be harmless",
             ),
         ),
@@ -132,9 +136,12 @@ POLICIES: dict[str, Policy] = {
     "tracepath": Policy("46bnm:"),
     "mtr": Policy("rc:n46wbj", "report report-cycles: no-dns json"),
     "ip": Policy(
-        "46jpsdohbrc?",
-        "json pretty stats brief family: details",
-        operands=_ip,
+        "",
+        "4 6 j json p pretty s stats statistics o oneline br brief c? color? d details h human "
+        "human-readable r resolve f: family: N Numeric t timestamp ts tshort a all V Version",
+        (("b: batch: rc: rcvbuf: force", UNSEEN), ("n: netns:", "works in another network")),
+        _ip,
+        dashes="one",
     ),
     "ifconfig": Policy("as", "", operands=at_most(1)),
     "route": Policy("n", "", operands=at_most(0)),

@@ -95,14 +95,14 @@ _NPM = Family(
         "cache": Policy("", "", operands=first_is("ls", "verify", "dir", bare=False)),
         "pack": Policy("", "dry-run json", operands=only_with(WRITES, "--dry-run")),
         "install": Policy(
-            "DEOSgP",
+            "DEOSP",
             "save save-dev save-exact save-optional save-prod no-save ignore-scripts no-audit "
             "no-fund omit: include: legacy-peer-deps production prefer-offline offline "
             "frozen-lockfile package-lock-only dry-run",
             (
                 (
                     "registry: userconfig: force f node-options: script-shell: prefix: "
-                    "foreground-scripts global",
+                    "foreground-scripts g global",
                     SETTINGS,
                 ),
             ),
@@ -114,7 +114,7 @@ _NPM = Family(
             (("registry: script-shell:", SETTINGS),),
             no_operands,
         ),
-        "uninstall": Policy("DSg", "save save-dev no-save", operands=_package),
+        "uninstall": Policy("DS", "save save-dev no-save", (("g global", SETTINGS),), _package),
         "prune": Policy("", "production omit: dry-run json"),
         "dedupe": Policy("", "dry-run json"),
     },

@@ -1,11 +1,14 @@
 """What operands of a program do: which are written, copied, moved, and where that is no harm."""
 
 import posixpath
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
-from limnos.agent.shell.options import Call, OperandRule, Options
+from limnos.agent.shell.options import UNSEEN_WORDS, Call, OperandRule, Options
 from limnos.agent.shell.place import first_fault
 
+# What curl makes of an address that does not name its protocol.
+_OTHER_SCHEME = re.compile(r"(ftps?|dict|ldap|imap|smtp|pop3)\.", re.IGNORECASE)
 _HARMLESS = frozenset({"-", "/dev/null", "/dev/stdout", "/dev/stderr"})
 
 
@@ -23,7 +26,7 @@ def writes_all(call: Call, options: Options) -> str:
 
 def unseen(call: Call) -> str:
     """A writer whose operands come from elsewhere."""
-    return "gets words that nobody saw" if call.unseen else ""
+    return UNSEEN_WORDS if call.unseen else ""
 
 
 def writes_behind_first(call: Call, options: Options) -> str:
@@ -32,7 +35,9 @@ def writes_behind_first(call: Call, options: Options) -> str:
 
 
 def copies(call: Call, options: Options) -> str:
-    """The last operand is written, or the one of `-t` (cp, install)."""
+    """The last operand is written, or the one of `-t` (cp, install). With `-s` or `-l` it links."""
+    if options.values.keys() & {"-s", "--symbolic-link", "-l", "--link"}:
+        return links(call, options)
     return unseen(call) or writing_fault(call, _destination(options))
 
 
@@ -48,7 +53,7 @@ def links(call: Call, options: Options) -> str:
     """
     written = _destination(options)
     targets = [one for one in options.operands if one not in written]
-    if options.values.keys() & {"-s", "--symbolic"}:
+    if options.values.keys() & {"-s", "--symbolic", "--symbolic-link"}:
         folders = {posixpath.dirname(one) for one in written}
         targets = [posixpath.join(folder, one) for folder in folders for one in targets]
     return unseen(call) or writing_fault(call, [*targets, *written], "links")
@@ -127,14 +132,16 @@ def no_assignments(call: Call, options: Options) -> str:
     return ""
 
 
-def plain_urls(call: Call, options: Options) -> str:
-    """Operands are addresses of pages and nothing else."""
+def plain_urls(call: Call, options: Options, addresses: Sequence[str] | None = None) -> str:
+    """Operands (or `addresses`) are addresses of pages and nothing else."""
     if call.unseen:
         return "gets addresses that nobody saw"
-    for operand in options.operands:
+    for operand in options.operands if addresses is None else addresses:
         scheme, found, _ = operand.partition("://")
         if found and scheme.casefold() not in ("http", "https"):
             return f"opens a {scheme} address"
+        if not found and _OTHER_SCHEME.match(operand):
+            return f"may open {operand} by another protocol than of pages"
         if any(char in operand for char in "{}[]"):
             return "makes many addresses of one"
     return ""
