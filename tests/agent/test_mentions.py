@@ -18,6 +18,7 @@ def folder(tmp_path: Path) -> str:
         "a/util.py",
         "b/util.py",
         ".git/config",
+        "tests/files/x",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -35,6 +36,8 @@ def folder(tmp_path: Path) -> str:
         ("成绩目录里都有啥", ["成绩/"]),
         ("compare util.py with go.mod", ["a/util.py", "b/util.py", "go.mod"]),
         ("the algorithm of go.models and config", []),
+        ("list the files and look into tests/files", ["tests/files/"]),
+        ("list the files", []),
         ("a b", []),
         ("", []),
     ],

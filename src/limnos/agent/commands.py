@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from limnos.agent import deferred
 from limnos.agent.equivalents import equivalent
+from limnos.agent.headlines import headline
+from limnos.agent.repositories import out_of_sight
+from limnos.kernel.errors import SettingsError
 from limnos.kernel.findings import Findings, Part
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import Rule
@@ -62,23 +65,31 @@ class Commands:
         return found
 
     def preview(self, arguments: Arguments) -> Preview:
-        """The command, what it needs, and the rule that *always* would store."""
+        """The command, what it does in a few words, what it needs, and the rule that *always* would store."""
         inspection = self.inspection(arguments)
         needs = deferred.shell.network_programs(inspection)
-        reasons = (f"{', '.join(needs)} uses the network",) if needs else ()
+        special = inspection.findings.reasons or any(part.reason for part in inspection.findings.parts)
+        reasons = () if special else (headline(inspection.findings.parts),)
+        if needs:
+            reasons = (*reasons, f"{', '.join(needs)} uses the network")
         if arguments.get("background", False):
             reasons = (*reasons, "it goes on in the background until this session ends")
         return Preview(str(arguments["command"]), reasons, self._rule(arguments))
 
     def preflight(self, arguments: Arguments) -> ToolError | None:
-        """Why a plain command cannot work here: a program that is not installed."""
+        """Why a plain command cannot work here: a program is not installed, a repository is out of sight."""
         inspection = self.inspection(arguments)
         if isinstance(inspection.plan, deferred.shell.Text) or "||" in str(arguments["command"]):
             return None
-        missing = next((part.words[0] for part in inspection.findings.parts if self._is_missing(part)), None)
-        if missing is None:
+        for part in inspection.findings.parts:
+            if self._is_missing(part):
+                name = part.words[0]
+                return ToolError("unavailable", f"{name} is not installed here", self._instead(name))
+        if isinstance(self._bench.sandbox(), NoSandbox):
             return None
-        return ToolError("unavailable", f"{missing} is not installed here", self._instead(missing))
+        words = [part.words for part in inspection.findings.parts if part.words]
+        faults = (out_of_sight(one, self._bench.workspace) for one in words)
+        return next((fault for fault in faults if fault is not None), None)
 
     def state(self, arguments: Arguments) -> str:
         """A digest of all that decides what runs: the plan, the programs, the environment, the sandbox."""
@@ -151,10 +162,20 @@ def argv_of(plan: "Plan") -> tuple[str, ...]:
             return (*SHELL_FLAGS, text)
 
 
-def extra_folders(text: str, refused: Sequence[str]) -> tuple[str, ...]:
-    """The folders of `command.folders`, without those that hold what must stay hidden."""
+def extra_folders(text: str, hidden: Sequence[str], home: str) -> tuple[str, ...]:
+    """The folders of `command.folders`.
+
+    Raises SettingsError for one that is not there, or would show the whole home or what is hidden.
+    """
     given = [os.path.expanduser(name) for name in _folder_names(text)]
-    return tuple(name for name in given if not any(_holds(name.removesuffix(":rw"), one) for one in refused))
+    for name in given:
+        folder = name.removesuffix(":rw")
+        if not os.path.isabs(folder) or not os.path.isdir(folder):
+            raise SettingsError(f"command.folders names {folder}, which is no folder", "give whole paths")
+        if _is_above(folder, home) or any(_is_above(folder, one) or _is_above(one, folder) for one in hidden):
+            what = f"command.folders names {folder}, which holds what commands must not see"
+            raise SettingsError(what, "name a folder inside of it, for example one project")
+    return tuple(given)
 
 
 def _folder_names(text: str) -> list[str]:
@@ -167,8 +188,10 @@ def _folder_names(text: str) -> list[str]:
     return names
 
 
-def _holds(folder: str, hidden: str) -> bool:
-    return os.path.commonpath([os.path.realpath(folder), hidden]) in (os.path.realpath(folder), hidden)
+def _is_above(folder: str, other: str) -> bool:
+    """Whether `other` is `folder`, or lies in it."""
+    real, other = os.path.realpath(folder), os.path.realpath(other)
+    return os.path.commonpath([real, other]) == real
 
 
 def _identity(path: str) -> list[int]:

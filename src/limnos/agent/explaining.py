@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from limnos.agent.commands import Commands, argv_of
+from limnos.agent.commands import SHELL_FLAGS, Commands, argv_of
 from limnos.agent.rules import SHELL, short_name
 from limnos.agent.settings import Settings
 from limnos.kernel.deciding import Effect, Mode, Standing, decide, mode_of, replaced_programs
@@ -29,6 +29,7 @@ class Explained(NamedTuple):
     parts: tuple[ExplainedPart, ...]
     runs: str
     sandbox: str
+    instead: str = ""
 
     def record(self) -> dict[str, Any]:
         """As plain JSON."""
@@ -46,14 +47,17 @@ def explained(
     verdict = decide(findings, here, Standing(mode, needs_yes=True))
     denied = findings.denied
     reasons = (
-        *((denied.detail, denied.hint) if denied is not None else ()),
+        *((denied.detail,) if denied is not None else ()),
         *((findings.always,) if findings.always else ()),
         *replaced_programs(findings, here),
         *findings.reasons,
     )
-    runs = shlex.join(argv_of(commands.inspection(arguments).plan))
-    parts = tuple(ExplainedPart(" ".join(part.words), tuple(_notes(part, here))) for part in findings.parts)
-    return Explained(command, mode, verdict, reasons, parts, runs, commands.sandbox(arguments))
+    *shell, last = argv_of(commands.inspection(arguments).plan)
+    runs = f"{last}    (by bash)" if tuple(shell) == SHELL_FLAGS else shlex.join([*shell, last])
+    parts = tuple(ExplainedPart(shlex.join(part.words), tuple(_notes(part, here))) for part in findings.parts)
+    instead = denied.hint if denied is not None else ""
+    reasons = tuple(dict.fromkeys(reasons))
+    return Explained(command, mode, verdict, reasons, parts, runs, commands.sandbox(arguments), instead)
 
 
 def _notes(part: Part, rules: Sequence[Rule]) -> list[str]:

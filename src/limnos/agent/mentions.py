@@ -14,12 +14,14 @@ LOOKED_AT = 2_000
 DEPTH = 4
 READ_CHARACTERS = 4_000
 SHORTEST = 2
+_PLAIN_WORD = re.compile("[a-z]+")
 
 
 def mentioned(text: str, folder: str) -> list[str]:
     """Up to `MOST` paths below `folder` that `text` names, relative to it; those of folders end in a slash.
 
-    Only names are looked at, no file is opened. A path of several parts may be named by its last one.
+    Only names are looked at, no file is opened. A path of several parts may be named by its last one, unless
+    that is a plain word: in "list the files" nobody means a folder `tests/files`.
     """
     text = text[-READ_CHARACTERS:].casefold()
     found: list[str] = []
@@ -27,7 +29,8 @@ def mentioned(text: str, folder: str) -> list[str]:
     for name in names:
         plain = name.rstrip("/")
         whole = _stands_in(plain, text)
-        if whole or _stands_in(os.path.basename(plain), text):
+        last = os.path.basename(plain)
+        if whole or (_PLAIN_WORD.fullmatch(last) is None and _stands_in(last, text)):
             found.append(shown(name))
         if whole:  # what is named whole does not name its parts
             text = text.replace(plain.casefold(), " ")

@@ -109,7 +109,7 @@ class RuleFile:
         effect, tool, match = (str(entry[name]) for name in ("effect", "tool", "match"))
         program = str(entry.get("program", ""))
         if tool == SHELL and effect == "allow" and not program:
-            program = self._reading.locate(_program_word(match))
+            program = self._reading.locate(program_word(match))
         rule = Rule(effect, tool, match, self._scope, str(entry.get("folder", "")), program)
         self._check_examples(where, rule, entry)
         return rule
@@ -117,7 +117,8 @@ class RuleFile:
     def _check_examples(self, where: str, rule: Rule, entry: Mapping[str, Any]) -> None:
         for key, wanted in ((_EXAMPLES, True), (_COUNTER, False)):
             for example in cast("list[str]", entry.get(key, [])):
-                if (by_rules(self._findings(rule, example), [rule]) == rule.effect) is not wanted:
+                unbound = rule._replace(program="")  # an example is about words, not about this machine
+                if (by_rules(self._findings(rule, example), [unbound]) == rule.effect) is not wanted:
                     said = "does not cover its example" if wanted else "covers its counter-example"
                     raise SettingsError(
                         f"{where} ({rule.effect} {rule.match}) {said} {example!r}",
@@ -186,8 +187,9 @@ def short_name(rule: Rule) -> str:
     return "r-" + hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:6]
 
 
-def _program_word(match: str) -> str:
-    word = match.split(" ", 1)[0]
+def program_word(match: str) -> str:
+    """The program that a rule is for: `ls` of `ls -l` and of `ls*`; empty for a pattern of names."""
+    word = match.split(" ", 1)[0].rstrip("*")
     return "" if "*" in word else word
 
 

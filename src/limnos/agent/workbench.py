@@ -32,6 +32,7 @@ def probe() -> "Sandbox | NoSandbox":
 def commands_of(environment: Environment, settings: Settings, folder: str) -> Commands:
     """The command lines of `folder`, as the command tool and the gate see them."""
     hidden = (str(environment.home), str(environment.cache / "limnos"))
+    home = environment.text("HOME") or os.path.expanduser("~")
     return Commands(
         Workbench(
             workspace=os.path.realpath(folder),
@@ -39,7 +40,9 @@ def commands_of(environment: Environment, settings: Settings, folder: str) -> Co
             place=cache(partial(place_of, environment, folder)),
             sandbox=probe,
             hidden=tuple(map(os.path.realpath, hidden)),
-            folders=extra_folders(settings.command_folders, hidden),
+            folders=extra_folders(
+                settings.command_folders, hidden, environment.text("HOME") or os.path.expanduser("~")
+            ),
         )
     )
 
@@ -67,14 +70,17 @@ def program_in(environment: Mapping[str, str], folder: str, word: str) -> str:
 
 
 def reading_of(environment: Environment, folder: str) -> Reading:
-    """How rules are read in `folder`: a program word stands for that of the system, if it has one.
+    """How rules are read in `folder`: a program word stands for what PATH names.
 
-    What a workspace puts before it on the PATH is another program, and asks.
+    Where that lies in the workspace, which may have planted it, the system's own program comes first.
     """
     programs = partial(program_in, environment.child_environment(), os.path.realpath(folder))
 
     def locate(word: str) -> str:
-        return program_in({"PATH": os.pathsep.join(_SYSTEM)}, folder, word) or programs(word)
+        found = programs(word)
+        if found.startswith(os.path.realpath(folder) + "/"):
+            return program_in({"PATH": os.pathsep.join(_SYSTEM)}, folder, word) or found
+        return found
 
     def understand(text: str) -> "Findings":
         return deferred.shell.inspect(text, place_of(environment, folder)).findings

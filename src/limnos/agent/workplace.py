@@ -3,6 +3,8 @@
 import os
 from typing import NamedTuple
 
+from limnos.sdk.birth import birth_of
+
 
 class Workplace(NamedTuple):
     """Implements `kernel.seams.Folder`."""
@@ -15,4 +17,4 @@ class Workplace(NamedTuple):
             info = os.stat(self.path)
         except OSError:
             return "absent"
-        return f"{info.st_dev}:{info.st_ino}"
+        return f"{info.st_dev}:{info.st_ino}:{birth_of(self.path)}"

@@ -65,7 +65,7 @@ class Folder(Protocol):
         ...
 
     def identity(self) -> str:
-        """Device and inode as text: a folder that was replaced is another one. `absent` when gone."""
+        """Device, inode and time of birth: a folder that was replaced is another one. `absent` when gone."""
         ...
 
 

@@ -109,7 +109,7 @@ class Sandbox:
     def _inner(self, spec: ChildSpec, profile: Profile, made: Plan, arguments: Arguments) -> ChildSpec:
         mounts = ordered(made.mounts)
         arguments.add(*_FLAGS, *(("--share-net",) if profile.network else ()))
-        system.base(arguments, profile.network, mounts)
+        system.base(arguments, profile.network, mounts, spec.env.get("HOME", ""))
         for mount in mounts:
             arguments.mount(mount)
         change = [mount.path for mount in mounts if mount.kind in (Kind.WRITE, Kind.TEMPORARY)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from limnos.process.identity import git_identity
 from limnos.process.mounts import Arguments, Kind, Mount, below, covered
 
 _FOLDERS = ("/usr", "/opt", "/nix", "/gnu")
@@ -18,7 +19,7 @@ _SETTINGS_FOLDERS = (
 )  # fmt: skip
 _SETTINGS = (
     "ld.so.cache", "nsswitch.conf", "hosts", "services", "protocols", "localtime", "os-release",
-    "mime.types", "locale.alias", "gitconfig", "ssl/openssl.cnf", "pki/tls/cert.pem",
+    "mime.types", "locale.alias", "ssl/openssl.cnf", "pki/tls/cert.pem",
 )  # fmt: skip
 _LARGEST_SETTING = 4 << 20
 _NOBODY = 65534
@@ -35,8 +36,11 @@ def folders() -> tuple[Mount, ...]:
     return tuple(Mount(path, Kind.READ) for path in (*plain, *settings))
 
 
-def base(arguments: Arguments, network: bool, mounts: Sequence[Mount]) -> None:
-    """What is made and not mounted: links, devices, processes, and copies of settings."""
+def base(arguments: Arguments, network: bool, mounts: Sequence[Mount], home: str = "") -> None:
+    """What is made and not mounted: links, devices, processes, and copies of settings.
+
+    Of the person's `home` only the name and the address that commits are made with.
+    """
     for path in _MERGED:
         if os.path.islink(path):
             arguments.add("--symlink", os.readlink(path), path)
@@ -48,6 +52,7 @@ def base(arguments: Arguments, network: bool, mounts: Sequence[Mount]) -> None:
             arguments.add("--symlink", target, link)
     for name in (*_SETTINGS, "resolv.conf") if network else _SETTINGS:
         _setting(arguments, f"/etc/{name}")
+    arguments.text("/etc/gitconfig", _content("/etc/gitconfig") + git_identity(home))
     arguments.text("/etc/passwd", _accounts())
     arguments.text("/etc/group", _groups())
 
@@ -109,11 +114,17 @@ def _setting(arguments: Arguments, path: str) -> None:
     if os.path.islink(path) and below(os.path.realpath(path), "/usr"):
         arguments.add("--symlink", os.path.realpath(path), path)
         return
+    if content := _content(path):
+        arguments.text(path, content)
+
+
+def _content(path: str) -> bytes:
+    """A settings file; empty when it is not on this machine, not for everybody, or too large."""
     try:
-        if os.path.getsize(path) <= _LARGEST_SETTING and os.path.isfile(path):
-            arguments.text(path, Path(path).read_bytes())
-    except OSError:  # not on this machine, or not for everybody
-        return
+        small = os.path.isfile(path) and os.path.getsize(path) <= _LARGEST_SETTING
+        return Path(path).read_bytes() if small else b""
+    except OSError:
+        return b""
 
 
 def _accounts() -> bytes:

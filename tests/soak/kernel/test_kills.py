@@ -59,9 +59,26 @@ def kill_at(seed: int, folder: Path) -> tuple[Path, list[tuple[str, int]]]:
     ]
     victim.wait(DEADLINE_S)
     victim.stdout.close()
+    assert nobody_in(work), f"seed {seed}: a process of the killed one lives on"
     logs = list((home / "personas").rglob("*.jsonl"))
     assert len(logs) == 1
     return logs[0], said
+
+
+def nobody_in(work: Path) -> bool:
+    """Whether no process works in `work`, now or in a moment: the system ends a sandbox one by one."""
+    deadline = time.monotonic() + 5
+    while any(_works_in(process) == str(work) for process in Path("/proc").glob("[0-9]*/cwd")):
+        if time.monotonic() > deadline:
+            return False
+    return True
+
+
+def _works_in(process: Path) -> str:
+    try:
+        return os.readlink(process)
+    except OSError:
+        return ""
 
 
 def effects(folder: Path) -> Counter[str]:

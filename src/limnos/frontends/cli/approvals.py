@@ -23,6 +23,7 @@ _NEW_VERSION = "type the new version; n is no, an empty line goes back"
 _TOO_EARLY = "that came before the question could be read"
 _ESCAPE = "\x1b"  # how Alt and the arrows begin where the terminal hands over whole lines
 _DIFF_ROWS = 24
+_MOST_PARTS = 8  # more would push the head of the question off the screen
 _LABEL = 8
 Verdict: TypeAlias = Literal["no", "once", "always", "edit", "show"]
 _LETTERS: dict[str, Verdict] = {"n": "no", "y": "once", "a": "always", "e": "edit", "v": "show"}
@@ -76,10 +77,12 @@ def question_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
 
 def whole_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
     """Everything that would run, nothing shortened; for `v`."""
+    command, shown = asked.arguments.get("command"), asked.preview
+    if shown and is_diff(shown):
+        return _preview(look, shown, None)
     text = json.dumps(asked.arguments, ensure_ascii=False, indent=2)
-    command = asked.arguments.get("command")
     rows = _block(look, visible(command if isinstance(command, str) else text))
-    return rows + (_preview(look, asked.preview, None) if asked.preview and asked.preview != command else [])
+    return rows + (_preview(look, shown, None) if shown and shown != command else [])
 
 
 def rule_lines(look: Look, asked: ApprovalAsked) -> list[Line]:
@@ -313,7 +316,9 @@ def _what(look: Look, asked: ApprovalAsked) -> Iterator[Line]:
     command = asked.arguments.get("command")
     if isinstance(command, str):
         yield from _labelled(look, "run", command_text(command))
-        for number, part in enumerate(asked.parts, 1):
+        if len(asked.parts) > _MOST_PARTS:
+            yield from _labelled(look, "parts", f"{len(asked.parts)}, all of them in `run`")
+        for number, part in enumerate(asked.parts if len(asked.parts) <= _MOST_PARTS else (), 1):
             yield from _labelled(look, f"part {number}", command_text(one_line(" ".join(part))))
         asked_about = {name: value for name, value in asked.arguments.items() if name != "command"}
     else:

@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from limnos.agent.models import SCRIPTED
 from limnos.agent.settings import load
-from limnos.agent.workbench import probe
+from limnos.agent.workbench import probe, rules_of
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.fetching import chosen_name, weights
 from limnos.frontends.cli.probing import ask_server
-from limnos.frontends.cli.times import size
+from limnos.frontends.cli.times import counted, size
 from limnos.kernel.errors import LimnosError
 from limnos.process.profile import NoSandbox
 from limnos.providers.catalogue import catalogue
@@ -41,6 +41,7 @@ def checks(console: Console) -> Iterator[Check]:
     yield _home(console)
     yield _disk(console)
     yield _settings(console)
+    yield _rules(console)
     yield _model(console)
     yield sandbox_check()
     yield _processor()
@@ -73,6 +74,14 @@ def _settings(console: Console) -> Check:
     except LimnosError as error:
         return Check("settings", "failed", error.what, error.fix)
     return Check("settings", "done", "every value can be read")
+
+
+def _rules(console: Console) -> Check:
+    try:
+        kept = rules_of(console.environment, console.folder).listed()
+    except LimnosError as error:
+        return Check("rules", "failed", error.what, error.fix)
+    return Check("rules", "done", f"{counted(len(kept), 'rule')} stored" if kept else "none stored")
 
 
 def _model(console: Console) -> Check:

@@ -8,9 +8,10 @@ import signal
 import sys
 import termios
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from limnos.frontends.cli.approvals import AnswerRow
 from limnos.frontends.cli.console import Console
@@ -22,6 +23,7 @@ from limnos.frontends.cli.spans import Line, is_text, line
 from limnos.frontends.cli.starting import NO_FLAGS, Flags
 from limnos.frontends.cli.times import counted, duration, money, thousands
 from limnos.frontends.cli.transcript import Transcript
+from limnos.kernel.approvals import NOBODY
 from limnos.kernel.events import (
     EXIT_CODES,
     TURN_ENDS,
@@ -64,7 +66,7 @@ class OneShot:
     _stops: int = field(init=False, default=0)
     _hurried: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _fault: BaseException | None = field(init=False, default=None)
-    _denied: list[str] = field(init=False, default_factory=list[str])
+    _denied: list[Mapping[str, Any]] = field(init=False, default_factory=list[Mapping[str, Any]])
     _refused: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -163,7 +165,7 @@ class OneShot:
 
     def _show(self, event: Event) -> None:
         if isinstance(event, CallFinished) and event.outcome == "denied":
-            self._denied.append(event.call)
+            self._denied.append(event.error or {})
         if isinstance(event, ApprovalAnswered):
             self._refused = event.answer == "no"
         if self.as_json:
@@ -277,6 +279,9 @@ class OneShot:
                 self.console.complain(*self._blame(finished))
 
     def _blame(self, finished: TurnFinished) -> tuple[str, str]:
+        told = next((error for error in self._denied if error.get("detail") != NOBODY.detail), None)
+        if finished.reason == "denied" and told is not None:
+            return str(told.get("detail")), str(told.get("hint") or finished.fix)
         if finished.reason == "denied" and not self.console.terminal.can_ask:
             calls = counted(len(self._denied), "call")
             verb = "was" if len(self._denied) == 1 else "were"

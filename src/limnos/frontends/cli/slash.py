@@ -130,7 +130,7 @@ class Desk:
 
     async def help(self, _: str) -> list[Line]:
         """list the commands and keys"""
-        rows = [line(f"  {_usage(name, command):<16}{command.help}") for name, command in _COMMANDS.items()]
+        rows = [line(f"  {_usage(name, command):<20}{command.help}") for name, command in _COMMANDS.items()]
         return [*rows, line(Span("  " + _KEYS, "dim"))]
 
     async def quit(self, _: str) -> Leave:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from limnos.agent.explaining import Explained, explained
-from limnos.agent.rules import EFFECTS, SHELL, Kept, short_name
+from limnos.agent.rules import EFFECTS, SHELL, Kept, program_word, short_name
 from limnos.agent.settings import load
 from limnos.agent.workbench import commands_of, reading_of, rules_of
 from limnos.frontends.cli.ancestry import refuse_own_commands
@@ -14,6 +14,11 @@ from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import UsageError
 from limnos.kernel.seams import Rule
 
+_SANDBOXES = {
+    "bwrap": "the sandbox, without the network",
+    "bwrap+net": "the sandbox, with the network",
+    "none": "no sandbox: with your rights",
+}
 _VERDICTS = {
     "allow": ("done", "runs without a question"),
     "ask": ("ask", "asks"),
@@ -89,14 +94,28 @@ def add(
     refuse_own_commands("changing rules")
     if effect not in EFFECTS:
         raise UsageError(f"the effect is {one_line(effect)}", f"one of: {', '.join(EFFECTS)}")
+    _check_reach(console, effect, tool, match)
     scope, folder = ("everywhere", "") if everywhere else ("persona", str(Path(console.folder).resolve()))
     program = ""
     if tool == SHELL and effect == "allow":
-        program = reading_of(console.environment, console.folder).locate(match.split(" ", 1)[0])
+        program = reading_of(console.environment, console.folder).locate(program_word(match))
     rule = Rule(effect, tool, match, scope, folder, program)
     covered, spared = [examples.example or ""], [examples.counter or ""]
     rules_of(console.environment, console.folder).add(rule, [*filter(None, covered)], [*filter(None, spared)])
     console.done(f"stored {short_name(rule)}: {_said(rule)}", "limnos approvals explain 'COMMAND'")
+
+
+def _check_reach(console: Console, effect: str, tool: str, match: str) -> None:
+    """Refuse a rule that can cover nothing, or everything: neither is what somebody means."""
+    if tool != SHELL or effect != "allow":
+        return
+    if not match.strip("* "):
+        raise UsageError(f"allow {match} would let every command pass", "name a program: allow 'git status*'")
+    found = reading_of(console.environment, console.folder).understand(match.replace("*", ""))
+    if len(found.parts) > 1 or (found.reasons and "*" in match):
+        raise UsageError(
+            f"a rule covers one simple command, and {match} is more", "store one rule for each of its parts"
+        )
 
 
 def remove(
@@ -124,12 +143,14 @@ def _show(console: Console, found: Explained) -> None:
     console.show(console.look.signed(sign, f"{command_text(found.command)} {said} in mode {found.mode}"))
     for reason in found.reasons:
         console.data(f"  because {one_line(reason)}\n")
+    if found.instead:
+        console.data(f"  instead {one_line(found.instead)}\n")
     for part in found.parts:
         console.data(f"  part    {command_text(one_line(part.text))}\n")
         for note in part.notes:
             console.data(f"          {one_line(note)}\n")
     console.data(f"  runs as {command_text(one_line(found.runs))}\n")
-    console.data(f"  in      {found.sandbox}\n")
+    console.data(f"  in      {_SANDBOXES.get(found.sandbox, found.sandbox)}\n")
 
 
 FUNCTIONS = {"list": list_rules, "explain": explain, "add": add, "remove": remove}
