@@ -18,7 +18,7 @@ from limnos.agent.toolbox import search
 from limnos.agent.toolbox.diffs import MAX_COMPARED, MAX_LINE, MAX_LINES, unified
 from limnos.agent.toolbox.files import file_tools
 from limnos.kernel.approvals import approval_hash
-from limnos.kernel.tools import preview_of
+from limnos.kernel.tools import findings_of, preview_of
 from limnos.sdk.edits import EditError, replace_exactly
 from limnos.sdk.files import Files
 from limnos.sdk.texts import line_count
@@ -174,7 +174,7 @@ def test_a_question_about_a_new_file_looks_for_no_other_name(tmp_path: Path) -> 
     given = {"path": "new.txt", "content": "x"}
 
     assert preview_of(write, given).reasons == ("creates new.txt, 1 byte",)
-    assert approval_hash(write, given, FixedFolder(str(tmp_path)))
+    assert approval_hash(write, given, FixedFolder(str(tmp_path)), findings_of(write, given))
 
 
 def test_a_file_is_listed_as_itself(box: Toolbox) -> None:
@@ -610,11 +610,11 @@ def test_an_edit_whose_file_changed_since_it_was_shown_is_refused(tmp_path: Path
     (tmp_path / "b.txt").write_text("foo bar")
     edit = next(tool for tool in file_tools(files) if tool.name == "edit_file")
     asked = {"path": "b.txt", "old": "bar", "new": "EVIL", "replace_all": True}
-    shown = approval_hash(edit, asked, FixedFolder())
+    shown = approval_hash(edit, asked, FixedFolder(), findings_of(edit, asked))
 
     (tmp_path / "b.txt").write_text("bar bar bar")
 
-    assert approval_hash(edit, asked, FixedFolder()) != shown
+    assert approval_hash(edit, asked, FixedFolder(), findings_of(edit, asked)) != shown
 
 
 def test_a_name_that_a_rule_would_read_as_a_pattern_gets_no_rule(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from limnos.agent import deferred
 from limnos.agent.equivalents import equivalent
-from limnos.agent.headlines import headline
+from limnos.agent.headlines import INTERPRETERS, headline
 from limnos.agent.repositories import out_of_sight
 from limnos.kernel.errors import SettingsError
 from limnos.kernel.findings import Findings, Part
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from limnos.process.sandbox import Sandbox
 
 NETWORK = Part(("network",), reason="it asks for the network")
+SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin"
+MAX_SCRIPTS = 32
+_PLANTED = "of this folder"
 SHELL_FLAGS = ("bash", "--norc", "--noprofile", "-c")
 
 
@@ -55,21 +59,34 @@ class Commands:
         return self._inspect(str(arguments["command"]))
 
     def findings(self, arguments: Arguments) -> Findings:
-        """What the gate decides on; without a sandbox every command asks."""
+        """What the gate decides on; without a sandbox every command asks. Programs are looked up anew."""
         found = self.inspection(arguments).findings
+        parts = tuple(self._located(part) for part in found.parts)
         if arguments.get("network", False):
-            found = found._replace(parts=(*found.parts, NETWORK))
+            parts = (*parts, NETWORK)
         sandbox = self._bench.sandbox()
-        if isinstance(sandbox, NoSandbox):
-            found = found._replace(always=f"no sandbox holds it: {sandbox.why}")
-        return found
+        always = f"no sandbox holds it: {sandbox.why}" if isinstance(sandbox, NoSandbox) else found.always
+        return found._replace(parts=parts, always=always)
+
+    def _located(self, part: Part) -> Part:
+        """`part` with the file that its program is now, and a reason when the workspace put it there."""
+        if not part.words or part.words[0][:1] in ("<", ">", "&"):
+            return part
+        word = part.words[0]
+        program = self._bench.place().program(word)
+        planted = program.startswith(self._bench.workspace + "/") and "/" not in word
+        if planted and (usual := shutil.which(word, path=SYSTEM_PATH)):
+            why = f"{word} is {os.path.relpath(program, self._bench.workspace)} {_PLANTED}, not {usual}"
+            return part._replace(program=program, reason=part.reason or why)
+        return part._replace(program=program)
 
     def preview(self, arguments: Arguments) -> Preview:
         """The command, what it does in a few words, what it needs, and the rule that *always* would store."""
         inspection = self.inspection(arguments)
         needs = deferred.shell.network_programs(inspection)
-        special = inspection.findings.reasons or any(part.reason for part in inspection.findings.parts)
-        reasons = () if special else (headline(inspection.findings.parts),)
+        parts = self.findings(arguments).parts
+        special = inspection.findings.reasons or any(part.reason for part in parts)
+        reasons = () if special else (headline(parts),)
         if needs:
             reasons = (*reasons, f"{', '.join(needs)} uses the network")
         if arguments.get("background", False):
@@ -81,25 +98,31 @@ class Commands:
         inspection = self.inspection(arguments)
         if isinstance(inspection.plan, deferred.shell.Text) or "||" in str(arguments["command"]):
             return None
-        for part in inspection.findings.parts:
+        parts = self.findings(arguments).parts
+        for part in parts:
             if self._is_missing(part):
                 name = part.words[0]
                 return ToolError("unavailable", f"{name} is not installed here", self._instead(name))
         if isinstance(self._bench.sandbox(), NoSandbox):
             return None
-        words = [part.words for part in inspection.findings.parts if part.words]
+        words = [part.words for part in parts if part.words]
         faults = (out_of_sight(one, self._bench.workspace) for one in words)
         return next((fault for fault in faults if fault is not None), None)
 
     def state(self, arguments: Arguments) -> str:
         """A digest of all that decides what runs: the plan, the programs, the environment, the sandbox."""
-        inspection = self.inspection(arguments)
-        programs = [
-            [part.program, _identity(part.program)] for part in inspection.findings.parts if part.program
-        ]
+        inspection, parts = self.inspection(arguments), self.findings(arguments).parts
+        programs = [[part.program, _identity(part.program)] for part in parts if part.program]
+        scripts = [_identity(path) for part in parts for path in self._scripts(part)]
         plan = argv_of(inspection.plan)
         profile = self.profile(arguments)
-        known = [plan, programs, sorted(self._bench.environment.items()), profile.digest() if profile else ""]
+        known = [
+            plan,
+            programs,
+            scripts,
+            sorted(self._bench.environment.items()),
+            profile.digest() if profile else "",
+        ]
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
 
     def sandbox(self, arguments: Arguments) -> str:
@@ -137,11 +160,18 @@ class Commands:
         return deferred.shell.inspect(command, self._bench.place())
 
     def _rule(self, arguments: Arguments) -> Rule | None:
-        inspection = self.inspection(arguments)
-        pattern = deferred.shell.suggestion(inspection)
-        if pattern is None or arguments.get("network", False):
+        pattern = deferred.shell.suggestion(self.inspection(arguments))
+        first, *more = self.findings(arguments).parts or (Part(),)
+        if pattern is None or more or _PLANTED in first.reason:
             return None
-        return Rule("allow", "run_command", pattern, program=inspection.findings.parts[0].program)
+        return Rule("allow", "run_command", pattern, program=first.program)
+
+    def _scripts(self, part: Part) -> list[str]:
+        """The files of the workspace that an interpreter is told to run."""
+        if not part.words or os.path.basename(part.words[0]) not in INTERPRETERS:
+            return []
+        paths = (os.path.join(self._bench.workspace, word) for word in part.words[1:MAX_SCRIPTS])
+        return [path for path in paths if os.path.isfile(path)]
 
     def _is_missing(self, part: Part) -> bool:
         word = part.words[0] if part.words else ""
@@ -195,9 +225,9 @@ def _is_above(folder: str, other: str) -> bool:
 
 
 def _identity(path: str) -> list[int]:
-    """Device, inode, size and time of change: another program of the same name has others."""
+    """Device, inode, size and times of change, of which nobody can set the last: another file has others."""
     try:
         info = os.stat(path)
     except OSError:
         return []
-    return [info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns]
+    return [info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns]

@@ -15,6 +15,7 @@ from limnos.kernel.deciding import by_rules
 from limnos.kernel.errors import SettingsError, UsageError
 from limnos.kernel.findings import Findings, Part
 from limnos.kernel.seams import Rule
+from limnos.store.locking import locked
 from limnos.store.whole import storage_error, write_whole
 
 EFFECTS = ("allow", "ask", "deny")
@@ -22,6 +23,7 @@ SHELL = "run_command"
 _EXAMPLES, _COUNTER = "examples", "counter_examples"
 _KEYS = ("effect", "tool", "match", "folder", "program", _EXAMPLES, _COUNTER)
 _MOST_RULES = 2_000
+_LOCK_SECONDS = 10.0
 
 Understand = Callable[[str], Findings]
 Locate = Callable[[str], str]
@@ -69,6 +71,11 @@ class RuleFile:
 
     def add(self, rule: Rule, examples: Sequence[str] = (), counter: Sequence[str] = ()) -> None:
         """Write `rule` to the end of the file, once. Raises SettingsError or StorageError."""
+        with locked(self.path.parent, self.path.name, _LOCK_SECONDS):
+            self._add(rule, examples, counter)
+
+    def _add(self, rule: Rule, examples: Sequence[str], counter: Sequence[str]) -> None:
+        self._seen = None
         if rule._replace(scope=self._scope) in self.rules():
             return
         entry: dict[str, Any] = {
@@ -83,6 +90,11 @@ class RuleFile:
 
     def remove(self, rule: Rule) -> None:
         """Take `rule` out of the file. Raises SettingsError or StorageError."""
+        with locked(self.path.parent, self.path.name, _LOCK_SECONDS):
+            self._seen = None
+            self._remove(rule)
+
+    def _remove(self, rule: Rule) -> None:
         kept = self.rules()
         document = self._document()
         for number in reversed(range(len(kept))):

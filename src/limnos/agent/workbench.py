@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from limnos.agent import deferred
-from limnos.agent.commands import Commands, Workbench, extra_folders
+from limnos.agent.commands import SYSTEM_PATH, Commands, Workbench, extra_folders
 from limnos.agent.rules import Reading, StoredRules
 from limnos.agent.settings import Environment, Settings
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from limnos.process.sandbox import Sandbox
 
 PERSONA = "default"
-_SYSTEM = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin")
 
 
 @cache
@@ -40,9 +39,7 @@ def commands_of(environment: Environment, settings: Settings, folder: str) -> Co
             place=cache(partial(place_of, environment, folder)),
             sandbox=probe,
             hidden=tuple(map(os.path.realpath, hidden)),
-            folders=extra_folders(
-                settings.command_folders, hidden, environment.text("HOME") or os.path.expanduser("~")
-            ),
+            folders=extra_folders(settings.command_folders, hidden, home),
         )
     )
 
@@ -79,7 +76,7 @@ def reading_of(environment: Environment, folder: str) -> Reading:
     def locate(word: str) -> str:
         found = programs(word)
         if found.startswith(os.path.realpath(folder) + "/"):
-            return program_in({"PATH": os.pathsep.join(_SYSTEM)}, folder, word) or found
+            return program_in({"PATH": SYSTEM_PATH}, folder, word) or found
         return found
 
     def understand(text: str) -> "Findings":

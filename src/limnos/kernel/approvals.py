@@ -13,6 +13,7 @@ from limnos.kernel.cancel import Cancel
 from limnos.kernel.deciding import Mode, Standing, Verdict, decide, replaced_programs
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.events import ApprovalAnswered, ApprovalAsked, Warned
+from limnos.kernel.findings import Findings
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import (
     Answer,
@@ -27,7 +28,7 @@ from limnos.kernel.seams import (
     Valid,
 )
 from limnos.kernel.stream import EventStream
-from limnos.kernel.tools import Preview, Tool, asks_of, findings_of, preview_of, state_of
+from limnos.kernel.tools import Preview, Tool, asks_of, findings_of, preview_of, rests_on
 
 MAX_QUESTIONS = 10  # a turn: more are answered without being read
 MAX_PARTS = 64  # of one question
@@ -69,10 +70,10 @@ class Refused(NamedTuple):
 Decision: TypeAlias = Allowed | Refused
 
 
-def approval_hash(tool: Tool, arguments: Arguments, folder: Folder) -> str:
-    """SHA-256 over the tool, its canonical arguments, the folder's identity, and what its preview shows."""
+def approval_hash(tool: Tool, arguments: Arguments, folder: Folder, findings: Findings) -> str:
+    """SHA-256 over the tool, its canonical arguments, the folder's identity, what the decision rests on."""
     text = json.dumps(
-        [tool.name, dict(arguments), folder.identity(), state_of(tool, arguments)],
+        [tool.name, dict(arguments), folder.identity(), rests_on(tool, arguments, findings)],
         sort_keys=True,
         ensure_ascii=True,
         separators=(",", ":"),
@@ -87,6 +88,10 @@ def by_findings(proposal: Proposal, rules: Sequence[Rule], standing: Standing) -
     """What the call does, against the rules and the mode."""
     findings = findings_of(proposal.tool, proposal.arguments)
     return Verdict(decide(findings, rules, standing), findings, replaced_programs(findings, rules))
+
+
+def _hash(proposal: Proposal, findings: Findings) -> str:
+    return approval_hash(proposal.tool, proposal.arguments, proposal.folder, findings)
 
 
 class GateSettings(NamedTuple):
@@ -154,7 +159,7 @@ class Gate:
             case "deny":
                 return Refused(verdict.findings.denied or DENIED_BY_RULE, outcome=verdict.outcome)
             case "allow":
-                return Allowed(proposal.arguments, approval_hash(tool, proposal.arguments, proposal.folder))
+                return Allowed(proposal.arguments, _hash(proposal, verdict.findings))
             case _:
                 return await cancel.guard(self._ask(proposal, verdict))
 
@@ -201,7 +206,7 @@ class Gate:
             call=proposal.call,
             tool=proposal.tool.name,
             arguments=proposal.arguments,
-            hash=approval_hash(proposal.tool, proposal.arguments, proposal.folder),
+            hash=_hash(proposal, findings),
             reasons=reasons or (f"{proposal.tool.name} has {proposal.tool.effects} effects",),
             cwd=proposal.folder.path,
             preview=preview.text or None,
@@ -267,7 +272,7 @@ class Gate:
         verdict = self._judge(edited, self._rules_for(proposal), Standing("yolo", needs_yes=False))
         if verdict.effect == "deny":
             return Refused(verdict.findings.denied or DENIED_BY_RULE)
-        return Allowed(checked.value, approval_hash(proposal.tool, checked.value, proposal.folder))
+        return Allowed(checked.value, _hash(edited, verdict.findings))
 
 
 def _refuse(detail: str, hint: str) -> Refused:

@@ -25,6 +25,7 @@ from limnos.kernel.tools import (
     Tool,
     ToolContext,
     ToolFailure,
+    findings_of,
     preflight_of,
     sandbox_of,
 )
@@ -208,7 +209,8 @@ class Calls:
         if turn.cancel.reason is not None:
             return self.settle(call, "cancelled", CANCELLED)
         folder = self._tools.folder
-        if approval_hash(tool, allowed.arguments, folder) != allowed.hash:
+        findings = findings_of(tool, allowed.arguments)
+        if approval_hash(tool, allowed.arguments, folder, findings) != allowed.hash:
             return self.settle(call, "denied", MOVED)
         self._stream.emit(
             CallStarted(
@@ -222,7 +224,7 @@ class Calls:
         )
         turn.calls += 1
         began = self._stream.clock.monotonic()
-        outcome, output = await self._perform(ready, turn.cancel)
+        outcome, output = await self._perform(ready, turn.cancel, findings.rests_on)
         error = turn.repeats.demanding(tool, call.name, allowed.arguments, output.error)
         result = ToolResult(call.id, outcome, (Text(output.text),) if output.text else (), error)
         result = await self._after(ready, result)
@@ -231,11 +233,11 @@ class Calls:
         turn.repeats.record(tool, call.name, allowed.arguments, result)
         return result
 
-    async def _perform(self, ready: _Ready, cancel: Cancel) -> tuple[Outcome, Output]:
+    async def _perform(self, ready: _Ready, cancel: Cancel, rests: str) -> tuple[Outcome, Output]:
         tool, call = ready.tool, ready.call
         try:
             with closing(Progress(call.id, self._stream)) as report:
-                context = ToolContext(call.id, self._tools.folder.path, report)
+                context = ToolContext(call.id, self._tools.folder.path, report, rests)
                 async with asyncio.timeout(tool.timeout_s):
                     output = await cancel.guard(_run(tool, ready.allowed, context))
         except Cancelled:

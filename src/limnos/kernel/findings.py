@@ -28,13 +28,15 @@ class Findings(NamedTuple):
     """All that a call does. It passes by rules only when every part is covered and `reasons` is empty.
 
     `reasons` ask in every mode but yolo, whatever the rules say (a substitution, a variable, a construct
-    that is not known). `denied` is a hard denial: no mode, rule or person lifts it.
+    that is not known). `denied` is a hard denial: no mode, rule or person lifts it. `rests_on` names what all
+    this was read from, where that can change: it goes into an approval's hash, and to the tool when it runs.
     """
 
     parts: tuple[Part, ...]
     reasons: tuple[str, ...] = ()
     always: str = ""
     denied: ToolError | None = None
+    rests_on: str = ""
 
 
 def covers(pattern: str, words: Sequence[str]) -> bool:

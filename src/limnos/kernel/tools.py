@@ -22,11 +22,15 @@ class Report(Protocol):
 
 
 class ToolContext(NamedTuple):
-    """What a call knows of its surroundings: the call id, the folder it works in, a place for progress."""
+    """What a call knows of its surroundings: the call id, the folder it works in, a place for progress.
+
+    `rests_on` is that of the findings it was allowed by.
+    """
 
     call: str
     cwd: str
     report: Report
+    rests_on: str = ""
 
 
 class Output(NamedTuple):
@@ -147,6 +151,11 @@ def sandbox_of(tool: Tool, arguments: Arguments) -> str:
         return tool.sandbox(arguments)
     except Exception:  # noqa: BLE001 - the border to tools
         return "none"
+
+
+def rests_on(tool: Tool, arguments: Arguments, findings: Findings) -> str:
+    """What a decision about a call rests on: what its findings name, and the tool's own state."""
+    return "\n".join(filter(None, (findings.rests_on, state_of(tool, arguments))))
 
 
 def state_of(tool: Tool, arguments: Arguments) -> str:

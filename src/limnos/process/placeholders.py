@@ -87,9 +87,13 @@ class Placeholders:
 
 
 def is_ours(path: str) -> bool:
-    """Whether a stand-in is at `path`, of this or another run of the same person."""
+    """Whether a stand-in is at `path`, of this or another run: marked, and empty if it is a folder.
+
+    The mark is a mode, which a command can give to a folder of its own.
+    """
     try:
-        return _marked(os.lstat(path))
+        info = os.lstat(path)
+        return _marked(info) and not (stat.S_ISDIR(info.st_mode) and os.listdir(path))
     except (FileNotFoundError, NotADirectoryError):
         return False
 

@@ -44,8 +44,11 @@ def plan(profile: Profile, path: str, home: str, nested: Callable[[str], list[st
     mounts += [one for one in system.tools(path, private) if not covered(one.path, mounts)]
     wanted: dict[str, Wanted] = {}
     if real.protect:
-        _Guard(mounts, wanted, real.workspace).all(own, nested)
-    _hide(mounts, wanted, real, own)
+        for root in (real.workspace, *filter(os.path.isdir, real.writable)):
+            for one in dict.fromkeys((own, home)):
+                _Guard(mounts, wanted, root).all(one, nested)
+    for one in dict.fromkeys((own, os.path.realpath(home) if home else "")):
+        _hide(mounts, wanted, real, one)
     return Plan(mounts, list(wanted.values()), python)
 
 

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from limnos.process.mounts import below
 from limnos.process.placeholders import is_ours
 from limnos.process.protected import GIT
 
@@ -17,8 +18,8 @@ from limnos.process.protected import GIT
 COMMON_FOLDER = b".\n\n"
 _FILES = {"config": b"", "config.worktree": b"", "commondir": COMMON_FOLDER}
 _FOLDERS = ("hooks", "modules", "worktrees")
-_HOOKS_PATH = re.compile(rb"^\s*hooks(?i:path)\s*=\s*(.+?)\s*$", re.MULTILINE | re.IGNORECASE)
-_INCLUDED = re.compile(rb"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE | re.IGNORECASE)
+_SETTING = re.compile(rb"^\s*(?:\[[^\]\n]*\]\s*)?(hookspath|path)\s*=\s*(.*)$", re.MULTILINE | re.IGNORECASE)
+_MOST_FILES = 16  # settings that include settings
 _CONFIG_READ = 1 << 20
 
 _MOST_FOLDERS = 1500
@@ -68,26 +69,44 @@ def kind_of(path: str) -> int | None:
 
 
 def named_in_config(workspace: str) -> list[str]:
-    """Paths from which the repository's own settings take hooks or more settings."""
+    """Paths in the workspace from which the repository's settings take hooks or more settings.
+
+    Files that settings include are read too, each once and within bounds.
+    """
+    own = os.path.join(workspace, GIT)
+    waiting = [os.path.join(own, "config"), os.path.join(own, "config.worktree")]
+    named: list[str] = []
+    for file in waiting:
+        for key, value in _SETTING.findall(_read(file)):
+            hooks = key.lower() == b"hookspath"
+            base = workspace if hooks else os.path.dirname(file)
+            path = os.path.normpath(os.path.join(base, os.fsdecode(_value(value))))
+            named.append(path)
+            if not hooks and path not in waiting and len(waiting) < _MOST_FILES:
+                waiting.append(path)
+    return [path for path in dict.fromkeys(named) if below(path, workspace) and not below(path, own)]
+
+
+def _read(path: str) -> bytes:
     try:
-        descriptor = os.open(
-            os.path.join(workspace, GIT, "config"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-        )
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read(_CONFIG_READ) or b""
     except OSError:
-        return []
-    with os.fdopen(descriptor, "rb") as file:
-        text = file.read(_CONFIG_READ)
-    hooks = [(workspace, value) for value in _HOOKS_PATH.findall(text)]
-    included = [(os.path.join(workspace, GIT), value) for value in _INCLUDED.findall(text)]
-    named = [
-        os.path.normpath(os.path.join(base, os.fsdecode(value).strip('"')))
-        for base, value in hooks + included
-    ]
-    return [
-        path
-        for path in named
-        if path.startswith(workspace + "/") and not path.startswith(f"{workspace}/{GIT}/")
-    ]
+        return b""
+
+
+def _value(text: bytes) -> bytes:
+    """A value as Git reads it: quotes are taken away, a comment outside of them ends it."""
+    out, quoted = bytearray(), False
+    for one in text.strip():
+        if one == ord('"'):
+            quoted = not quoted
+        elif one in b";#" and not quoted:
+            break
+        else:
+            out.append(one)
+    return bytes(out).strip()
 
 
 def nested(workspace: str) -> list[str]:

@@ -105,13 +105,16 @@ class Files:
     def restore(self, path: str, data: bytes | None, instead_of: bytes | None) -> None:
         """Make `data` the content again, or let there be no file (None), if it now is `instead_of`.
 
-        `on_change` is not told: who goes back in time keeps the record of it.
+        `path` is a name as changes were told of: one that leads elsewhere by now is not followed. `on_change`
+        is not told: who goes back in time keeps the record of it.
         """
         if data is None:
-            self._remove(path, instead_of)
+            self._remove(path, instead_of, at=path)
             return
         absent = partial(_require_unchanged, path, None, instead_of)
         with self._told(path), self._root.find(path, absent) as place:
+            if place.name != path:
+                raise changed(path)
             with contents.held(place, path) as old:
                 _require_unchanged(path, old.data if old else None, instead_of)
                 self._root.require_held(place, path)
@@ -142,9 +145,11 @@ class Files:
         with self._told(path):
             return listing.near(self._root, path)
 
-    def _remove(self, path: str, instead_of: bytes | None) -> tuple[str, bytes]:
+    def _remove(self, path: str, instead_of: bytes | None, at: str | None = None) -> tuple[str, bytes]:
         """Take a file away; with `instead_of` only if that is its content. Its name and content."""
         with self._told(path), self._root.find(path) as place:
+            if at is not None and place.name != at:
+                raise changed(path)
             with contents.held(place, path) as old:
                 if old is None:
                     raise missing(path)

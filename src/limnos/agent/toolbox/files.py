@@ -115,10 +115,13 @@ class _FileTools:
             return str(arguments.get("path", "."))
 
     def findings(self, arguments: Arguments) -> Findings:
-        """The file that is written, and why a person should look when it decides what runs later."""
-        subject = self.subject(arguments)
-        reason = self._special(str(arguments.get("path", ".")))
-        return Findings((Part(subject=subject),), (f"{subject}: {reason}",) if reason else ())
+        """The file that is written, and why a person should look when it decides what runs later.
+
+        All of it is about one resolved name, which is also the only one that the call may write.
+        """
+        name = self.subject(arguments)
+        reason = self._special(name)
+        return Findings((Part(subject=name),), (f"{name}: {reason}",) if reason else (), rests_on=name)
 
     def preflight(self, arguments: Arguments) -> ToolError | None:
         """Why this path can never be written: it leads out of the folder, or belongs to limnos."""
@@ -178,8 +181,8 @@ class _FileTools:
         return Output(said, said)
 
     async def _change(self, path: str, new: Callable[[bytes | None], bytes], context: ToolContext) -> bool:
-        """Change the file that the path leads to now, and no other; True when it is new."""
-        name = self.subject({"path": path})
+        """Change the file that was agreed to, and no other; True when it is new."""
+        name = context.rests_on or self.subject({"path": path})
         return await uninterrupted(partial(self._files.change, path, new, at=name), call=context.call)
 
     async def list(self, arguments: Arguments, context: ToolContext) -> Output:
@@ -218,13 +221,11 @@ class _FileTools:
         )
 
     def state(self, arguments: Arguments) -> str:
-        """The file that would change, by its resolved name and content: what a person looks at."""
-        path = str(arguments.get("path", ""))
+        """A digest of the content that would change: what a person looks at."""
         try:
-            content = hashlib.sha256(self._files.read(path)).hexdigest()
+            return hashlib.sha256(self._files.read(str(arguments.get("path", "")))).hexdigest()
         except ToolFailure as failure:
-            content = failure.error.reason
-        return f"{self.subject(arguments)} {content}"
+            return failure.error.reason
 
     def _linked(self, path: str) -> str:
         """What the path really is, when a link stands between."""
