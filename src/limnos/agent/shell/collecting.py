@@ -1,12 +1,7 @@
 """Walks the tree of a command, into every text inside it, and records what the gate must know."""
 
-from limnos.agent.shell.feeding import (
-    code_from_outside,
-    foreign_code,
-    runs_what_it_gets,
-    takes_program_from_input,
-)
-from limnos.agent.shell.functions import Functions, fork_bomb, starts_itself_twice
+from limnos.agent.shell.feeding import fed, foreign_code, is_network_file
+from limnos.agent.shell.functions import Functions, fork_bomb, starts_itself_twice, starts_without_end
 from limnos.agent.shell.grammar import (
     Assignment,
     Compound,
@@ -19,19 +14,20 @@ from limnos.agent.shell.grammar import (
     read,
     read_tokens,
 )
-from limnos.agent.shell.hard import call_denial, file_denial
+from limnos.agent.shell.hard import TEXT_ONLY, call_denial, entered_folders, file_denial
 from limnos.agent.shell.hidden import hidden_lines
 from limnos.agent.shell.lexer import TOO_DEEP
 from limnos.agent.shell.network import brings_text, needs_network
 from limnos.agent.shell.options import Call
-from limnos.agent.shell.parts import command_part, file_part
+from limnos.agent.shell.parts import KINDS, command_part, file_part
 from limnos.agent.shell.pieces import Piece, Token
 from limnos.agent.shell.place import UNKNOWN, Place, meanings
 from limnos.agent.shell.policies.builtins import leaves_folder
-from limnos.agent.shell.policies.judging import part_reason
+from limnos.agent.shell.policies.judging import is_listed, part_reason
 from limnos.agent.shell.policies.unsafe import is_interpreter, is_shell
 from limnos.agent.shell.rebuild import is_free
 from limnos.agent.shell.record import NO_INPUT, OUTSIDE, Argument, Input, Record, Scope
+from limnos.agent.shell.values import READERS, SETTERS, learned, positional, printed_by, text_of_document
 from limnos.agent.shell.words import guesses, start, text_of
 from limnos.agent.shell.wrappers import Inner, Unwrapped, unwrap
 from limnos.kernel.findings import Part
@@ -39,20 +35,8 @@ from limnos.kernel.findings import Part
 MAX_DEPTH = 12  # texts and wrappers inside each other
 MAX_NODES = 45  # constructs inside each other, whatever they are
 MAX_FOLDERS = 8
-_KINDS = {
-    "(": "( … ) runs commands in a shell of their own",
-    "{": "{ … } groups commands",
-    "if": "if decides what runs",
-    "while": "while repeats commands",
-    "until": "until repeats commands",
-    "for": "for repeats commands with words that change",
-    "select": "select asks for words",
-    "case": "case decides what runs",
-    "[[": "[[ … ]] can compute, which can run commands",
-    "((": "(( … )) computes, which can run commands",
-    "function": "a function changes what a word means",
-    "coproc": "coproc starts a process beside the others",
-}
+MAX_CALLS = 16  # of functions whose bodies are looked at again
+_PRINTS = frozenset({"echo", "printf"})
 _WITH_HEAD = frozenset({"for", "select", "case", "[[", "((", "coproc"})
 _WRITES = frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
 _HERE_DOCUMENTS = frozenset({"<<", "<<-"})
@@ -69,6 +53,8 @@ class Collector:
         self._nodes = 0
         self._foreign = 0  # commands so far that print what another machine sent
         self._foreign_names: set[str] = set()
+        self._connected = False  # a descriptor is a connection to another machine
+        self._called: list[str] = []  # functions whose bodies were looked at for their calls
 
     def visit(self, tree: Tree, scope: Scope = OUTSIDE) -> None:
         """Look at everything in `tree`."""
@@ -84,6 +70,8 @@ class Collector:
 
     def _items(self, items: tuple[Item, ...], scope: Scope) -> None:
         """Behind `&&` a `cd` has worked; elsewhere it may have failed, then both folders count."""
+        if starts_itself_twice(items):
+            self.record.deny(fork_bomb())
         folders = self._known.folders
         seen = list(folders)
         for item in items:
@@ -101,26 +89,17 @@ class Collector:
             first = pipeline.stages[0]
             words = [self._text(one, scope) for one in first.words] if isinstance(first, Simple) else []
             self.record.part(Part((*pipeline.prefix, *words)), scope)
-        if starts_itself_twice(pipeline):
-            self.record.deny(fork_bomb())
         before = self._foreign
         current = scope
         for number, stage in enumerate(pipeline.stages):
             if number:
                 foreign = scope.input.foreign or self._foreign > before
-                words = self._printed(pipeline.stages[number - 1])
+                words = printed_by(pipeline.stages[number - 1], self._known)
                 current = scope._replace(input=Input(True, foreign, words))
             folders = list(self._known.folders)
             self._node(stage, current)
             if len(pipeline.stages) > 1:
                 _join(self._known.folders, folders)
-
-    def _printed(self, stage: Node) -> tuple[str, ...]:
-        """What an echo or printf in front of a pipe prints, as far as it is known."""
-        if not isinstance(stage, Simple) or not stage.words or stage.words[0].text not in ("echo", "printf"):
-            return ()
-        words = [field for token in stage.words[1:] for field in guesses(token.pieces, self._known)]
-        return tuple(word.replace("\\n", "\n") for word in words if word not in ("-n", "-e", "-en", "-ne"))
 
     def _node(self, node: Node, scope: Scope) -> None:
         if self._nodes >= MAX_NODES:
@@ -134,7 +113,10 @@ class Collector:
         self._nodes -= 1
 
     def _compound(self, node: Compound, scope: Scope) -> None:
-        self.record.ask(_KINDS[node.kind], scope)
+        self.record.ask(KINDS[node.kind], scope)
+        if starts_without_end(node):
+            self.record.deny(fork_bomb())
+        scope = self._with_input(node.redirects, scope)
         for token in node.head:
             self._substitutions(token.pieces, scope)
         head = [self._text(token, scope) for token in node.head]
@@ -167,7 +149,8 @@ class Collector:
         for piece in pieces:
             foreign = foreign or piece.name in self._foreign_names
             if piece.tokens and not _takes_output(piece):
-                self._inside(piece, scope._replace(input=NO_INPUT, unseen=""))
+                foreign = foreign or (scope.input.foreign and piece.kind == "command")
+                self._inside(piece, scope._replace(input=Input(False, scope.input.foreign), unseen=""))
             if piece.inner:
                 foreign = self._substitutions(piece.inner, scope) or foreign
         return foreign or self._foreign > before
@@ -215,6 +198,8 @@ class Collector:
         if arguments:
             self._command(arguments, tuple(shown), scope)
         foreign = self._foreign > before or scope.input.foreign
+        if arguments:
+            scope = scope._replace(program=arguments[0].guess.rpartition("/")[2])
         for token in node.words:
             self._outputs(token.pieces, scope, foreign)
         self._redirects(node.redirects, scope, foreign)
@@ -224,13 +209,22 @@ class Collector:
         """The scope with the input that redirections give."""
         for redirect in redirects:
             if redirect.operator in _HERE_DOCUMENTS:
-                scope = scope._replace(input=Input(True, self._substitutions(redirect.body, scope)))
+                foreign = self._substitutions(redirect.body, scope)
+                scope = scope._replace(input=Input(True, foreign, (text_of_document(redirect.body),)))
             elif redirect.operator in ("<", "<<<", "<&", "<>") and redirect.target is not None:
                 pieces = redirect.target.pieces
-                foreign = self._substitutions(pieces, scope)
+                foreign = self._substitutions(pieces, scope) or self._is_connected(redirect)
                 words = tuple(guesses(pieces, self._known)) if redirect.operator == "<<<" else ()
                 scope = scope._replace(input=Input(True, foreign, words))
+                self._foreign += foreign and redirect.operator != "<<<"
         return scope
+
+    def _is_connected(self, redirect: Redirect) -> bool:
+        """Whether a redirection reads from another machine; from now on descriptors may as well."""
+        text = redirect.target.text if redirect.target is not None else ""
+        if is_network_file(text.strip("'\"")):
+            self._connected = True
+        return self._connected and (redirect.operator == "<&" or is_network_file(text.strip("'\"")))
 
     def _here_documents(self, node: Simple, arguments: list[Argument], scope: Scope) -> None:
         """For a shell the text is a script, for an interpreter a program."""
@@ -238,13 +232,17 @@ class Collector:
         names = [one.guess.rpartition("/")[2] for one in arguments[:6]]
         for body in texts:
             self.record.ask("a here-document feeds text to a program", scope)
-            text = "".join(piece.text for piece in body)
+            text = text_of_document(body)
             if any(map(is_shell, names)):
                 self._line(text, scope)
             elif interpreter := next(filter(is_interpreter, names), ""):
-                call = self._call(interpreter, ("-c", text), scope)
-                self.record.deny(call_denial(call))
-                self._hidden(call, scope)
+                self._code(interpreter, text, scope)
+
+    def _code(self, interpreter: str, text: str, scope: Scope) -> None:
+        """A program that an interpreter is fed."""
+        call = self._call(interpreter, ("-c", text), scope)
+        self.record.deny(call_denial(call))
+        self._hidden(call, scope)
 
     def _redirects(self, redirects: tuple[Redirect, ...], scope: Scope, foreign: bool) -> None:
         for redirect in redirects:
@@ -263,6 +261,8 @@ class Collector:
             self.record.ask(f"{redirect.descriptor} opens a file under a name", scope)
         if is_free(redirect.operator, shown):
             return
+        if is_network_file(shown) and is_shell(scope.program):
+            self.record.deny(foreign_code(scope.program))
         for path in guesses(target.pieces, self._known):
             self.record.deny(file_denial(path, self._place, tuple(self._known.folders)))
         self.record.part(file_part(redirect.operator, shown, self._place, self._known.folders), scope)
@@ -276,30 +276,51 @@ class Collector:
         if scope.unseen == "words":
             args = (*args, *" ".join(scope.input.words).split())
         call = self._call(name, args, scope)
-        self.record.deny(call_denial(call))
+        entered = entered_folders(call)
+        self.record.deny(call_denial(call._replace(folders=(*call.folders, *entered))))
         self._fed(call, arguments, scope)
         self._foreign += brings_text(call)
+        self._foreign += name in _PRINTS and any(one.foreign for one in arguments)
         unwrapped = unwrap(call)
         reason = _reason(call, unwrapped)
-        if name in ("read", "mapfile", "readarray"):
-            self._reads_names(call, scope)
+        self._learn(call, arguments, scope)
         if name in ("cd", "pushd"):
             reason = self._enters(call) or reason
         if (found := needs_network(call)) and not scope.silent:
             self.record.network[found] = None
         self.record.part(command_part(shown, arguments, call, reason), scope)
         self._hidden(call, scope)
+        before = list(self._known.folders)
+        _join(self._known.folders, list(entered))
         for inner in unwrapped.inner if unwrapped else ():
             self._inner(inner, arguments, scope)
-        if unwrapped is None and reason.startswith("the flag"):
+        if entered:
+            self._known.folders[:] = before
+        unlisted = name not in TEXT_ONLY and not is_listed(name)
+        if unwrapped is None and (reason.startswith("the flag") or unlisted):
             self._suffixes(arguments, scope)
+        self._function_body(call, scope)
 
-    def _reads_names(self, call: Call, scope: Scope) -> None:
-        """Names that from now on hold what was read."""
-        for name in ("REPLY", "MAPFILE", *(word for word in call.args if word.isidentifier())):
-            self._known.values[name] = [UNKNOWN]
-            if scope.input.foreign:
-                self._foreign_names.add(name)
+    def _learn(self, call: Call, arguments: list[Argument], scope: Scope) -> None:
+        """Variables that from now on hold something else."""
+        self._known.values.update(learned(call, scope.input.words))
+        if call.name in READERS and scope.input.foreign:
+            self._foreign_names.update(learned(call, ()))
+        if call.name in SETTERS:
+            words = (one.written.partition("=")[0] for one in arguments if one.foreign)
+            self._foreign_names.update(word for word in words if word.isidentifier())
+
+    def _function_body(self, call: Call, scope: Scope) -> None:
+        """What a function does with the words of this call."""
+        body = self._functions.body(call.name)
+        if not body or call.name in self._called or len(self._called) >= MAX_CALLS:
+            return
+        self._called.append(call.name)
+        before = dict(self._known.values)
+        self._known.values.update(positional(call.args, call.name))
+        self._items(body, scope._replace(silent=True))
+        self._known.values.clear()
+        self._known.values.update(before)
 
     def _enters(self, call: Call) -> str:
         """Follow a `cd`; why the commands behind it run where nobody looked."""
@@ -312,19 +333,14 @@ class Collector:
 
     def _fed(self, call: Call, arguments: list[Argument], scope: Scope) -> None:
         """What comes from another machine, or from anywhere unseen, must not become a program."""
-        if arguments[0].foreign:
-            self.record.deny(foreign_code(call.name))
-        if not runs_what_it_gets(call.name):
-            return
-        if code_from_outside(call, arguments):
-            self.record.deny(foreign_code(call.name))
-        if not scope.input.piped or not takes_program_from_input(call, scope):
-            return
-        if scope.input.foreign:
-            self.record.deny(foreign_code(call.name))
-        self.record.ask(f"{call.name} runs what it is fed", scope)
-        if scope.input.words and is_shell(call.name):
-            self._line(" ".join(scope.input.words), scope._replace(input=NO_INPUT))
+        found = fed(call, arguments, scope)
+        self.record.deny(found.denied)
+        if found.asks:
+            self.record.ask(found.asks, scope)
+        if found.line:
+            self._line(found.line, scope._replace(input=NO_INPUT))
+        if found.code:
+            self._code(call.name, found.code, scope)
 
     def _hidden(self, call: Call, scope: Scope) -> None:
         for hidden in hidden_lines(call):
@@ -333,8 +349,8 @@ class Collector:
 
     def _inner(self, inner: Inner, arguments: list[Argument], scope: Scope) -> None:
         if inner.line is not None:
-            for number, value in enumerate(inner.operands):
-                self._known.values[str(number)] = [value]
+            if inner.operands:
+                self._known.values.update(positional(inner.operands[1:], inner.operands[0]))
             self._line(inner.line, scope._replace(unseen=""))
             return
         words = arguments[1:][inner.first : inner.last]

@@ -16,6 +16,11 @@ _STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`")
 _ESCAPE = re.compile(
     r":!(.+)|(?:^|\n|\\n)!(.+?)(?:\\n|\n|$)|\\!\s*(.+)|^\.(?:shell|system)\s+(.+)", re.DOTALL
 )
+_RUN_CALL = re.compile(
+    r"\b(?:system|exec\w*|popen\w*|run|call|check_\w+|spawn\w*|Popen|shell_exec|passthru|execute)\b"
+    r"[\s(\[{]*((?:[\"'][^\"'\n]*[\"'][\s,)\[\]}]*){1,12})"
+)
+_RUN_WORD = re.compile(r"^(?:shell|spawn|system|!)\s+([^\n;]+)")
 _SED_RUN = re.compile(r"(?:^|[;\n}\d$/])\s*e\s+([^\n]+)")
 _GIT_VALUES = frozenset(
     {"-c", "--config-env", "-x", "--exec", "-O", "--extcmd", "--upload-pack", "--receive-pack"}
@@ -63,7 +68,7 @@ def _lines(call: Call) -> Iterator[str]:
     if call.name in _OF_PROGRAM:
         yield from _OF_PROGRAM[call.name](call)
     elif is_interpreter(call.name):
-        yield from (found for word in call.args for found in _strings(word))
+        yield from (found for word in call.args for found in (*_strings(word), *_called(word)))
     elif call.name in REASONS:
         yield from (found for word in call.args for found in _escapes(word))
     else:
@@ -127,6 +132,31 @@ def _strings(text: str) -> Iterator[str]:
             yield found.replace('\\"', '"').replace("\\'", "'")
 
 
+def _called(text: str) -> Iterator[str]:
+    """`run(["rm", "-rf", "x"])`, `system("reboot")`, `shell rm x`: a program and its words."""
+    text = text[:20_000]
+    for match in _RUN_CALL.finditer(text):
+        literals = re.findall(r"[\"']([^\"']*)[\"']", match.group(1))
+        yield " ".join(literals[:12])
+    for match in _RUN_WORD.finditer(text):
+        yield match.group(1)
+
+
+def _all_escapes(call: Call) -> Iterator[str]:
+    yield from (found for word in call.args for found in _escapes(word))
+
+
+def _words_as_lines(call: Call) -> Iterator[str]:
+    yield from (word for word in call.args if " " in word)
+
+
+def _started(call: Call) -> Iterator[str]:
+    """`start-stop-daemon --exec PROGRAM -- WORDS`."""
+    programs = _values(call, ("--exec", "-x", "--startas", "-a"))
+    rest = call.args[call.args.index("--") + 1 :] if "--" in call.args else ()
+    yield from (" ".join([program, *rest]) for program in programs)
+
+
 def _escapes(text: str) -> Iterator[str]:
     for match in _ESCAPE.finditer(text[:20_000]):
         yield next(group for group in match.groups() if group is not None)
@@ -138,6 +168,9 @@ _OF_PROGRAM: dict[str, Callable[[Call], Iterator[str]]] = {
     "trap": _trap,
     "sed": _sed,
     "gsed": _sed,
-    **dict.fromkeys(("alias", "export", "declare", "typeset", "readonly", "local"), _set_values),
+    **dict.fromkeys(("tmux", "screen", "xterm", "entr"), _words_as_lines),
+    "start-stop-daemon": _started,
+    "sqlite3": _all_escapes,
+    **dict.fromkeys(("env", "alias", "export", "declare", "typeset", "readonly", "local"), _set_values),
     **dict.fromkeys(("mapfile", "readarray", "complete", "compgen"), _callbacks),
 }

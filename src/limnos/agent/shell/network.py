@@ -37,8 +37,16 @@ _SUBCOMMANDS["pip3"] = _SUBCOMMANDS["pip"]
 _SHOWS_PAGES = names(
     "curl wget wget2 fetch http https xh aria2c axel lynx links elinks w3m nc ncat "
     "netcat socat telnet ftp lftp curlie tftp "
-    "ssh sftp rclone smbclient"
+    "ssh sftp scp rclone smbclient gsutil dig host nslookup whois"
 )
+_SHOWS_WITH = {
+    "openssl": names("s_client"),
+    "gh": names("api gist release"),
+    "glab": names("api snippet release"),
+    "aws": names("s3 s3api"),
+    "az": names("storage"),
+    "gcloud": names("storage"),
+}
 
 
 def needs_network(call: Call) -> str:
@@ -56,4 +64,4 @@ def needs_network(call: Call) -> str:
 
 def brings_text(call: Call) -> bool:
     """Whether `call` prints what another machine sent."""
-    return call.name in _SHOWS_PAGES
+    return call.name in _SHOWS_PAGES or bool(_SHOWS_WITH.get(call.name, frozenset()) & set(call.args[:2]))

@@ -9,6 +9,20 @@ from limnos.agent.shell.record import Argument
 from limnos.kernel.findings import Part
 
 _NETWORK_FILES = ("/dev/tcp/", "/dev/udp/")
+KINDS = {
+    "(": "( … ) runs commands in a shell of their own",
+    "{": "{ … } groups commands",
+    "if": "if decides what runs",
+    "while": "while repeats commands",
+    "until": "until repeats commands",
+    "for": "for repeats commands with words that change",
+    "select": "select asks for words",
+    "case": "case decides what runs",
+    "[[": "[[ … ]] can compute, which can run commands",
+    "((": "(( … )) computes, which can run commands",
+    "function": "a function changes what a word means",
+    "coproc": "coproc starts a process beside the others",
+}
 
 
 def command_part(shown: tuple[str, ...], arguments: Sequence[Argument], call: Call, reason: str) -> Part:

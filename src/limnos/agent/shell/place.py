@@ -2,6 +2,7 @@
 
 import fnmatch
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ from limnos.agent.shell.tables import names
 from limnos.kernel.protected import name_key, protected
 
 UNKNOWN = "\0"  # stands in a guessed text for what only the shell knows
+# Links of a process: to its root and to its folder.
+_PROCESS_LINK = re.compile(r"/+proc/+[^/]+/+(?:task/+[^/]+/+)?(root|cwd)(?=/|$)")
 _KEYS = names(
     ".env .aws .azure .gcloud .gnupg .kube .docker .netrc .git-credentials .cargo "
     ".gitattributes .config .local"
@@ -57,6 +60,10 @@ def meanings(text: str, place: Place, folders: Sequence[str]) -> Paths:
     if text.startswith(UNKNOWN):
         return Paths((), False)
     found: dict[str, None] = {}
+    if links := _PROCESS_LINK.match(text):
+        rest = text[links.end() :].lstrip("/")
+        bases = ("/",) if links.group(1) == "root" else folders
+        text, folders = rest or ".", bases
     for folder in folders:
         if UNKNOWN in folder and not text.startswith("/"):
             known = False
@@ -85,9 +92,14 @@ def is_within(path: str, folder: str) -> bool:
         return False
     parts, wanted = path.split("/"), folder.split("/")
     return len(parts) >= len(wanted) and all(
-        one == other or (has_pattern(one) and fnmatch.fnmatchcase(other, one))
+        one == other or (has_pattern(one) and _may_match(one, other))
         for one, other in zip(parts, wanted, strict=False)
     )
+
+
+def _may_match(pattern: str, name: str) -> bool:
+    """As in bash, a name that starts with a dot is only matched by a pattern that does."""
+    return pattern.startswith(".") >= name.startswith(".") and fnmatch.fnmatchcase(name, pattern)
 
 
 def has_pattern(path: str) -> bool:
@@ -107,15 +119,7 @@ def is_inside(paths: Paths, place: Place) -> bool:
 def reaches_state(paths: Paths, place: Place) -> bool:
     """Whether a meaning is limnos' own state or lies in it."""
     states = {place.state, place.resolve(place.state)}
-    return any(is_within(_through_proc(path), state) for path in paths.absolute for state in states)
-
-
-def _through_proc(path: str) -> str:
-    """`/proc/PID/root/x` is `/x`."""
-    parts = path.split("/")
-    if len(parts) > 4 and parts[1] == "proc" and parts[3] == "root":
-        return "/" + "/".join(parts[4:])
-    return path
+    return any(is_within(path, state) for path in paths.absolute for state in states)
 
 
 def protected_name(paths: Paths, place: Place) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from limnos.agent.shell.hard import refuse
+from limnos.agent.shell.refusal import refuse
 from limnos.kernel.findings import Findings, Part
 from limnos.kernel.messages import ToolError
 
@@ -35,13 +35,15 @@ NO_INPUT = Input()
 class Scope(NamedTuple):
     """Around a command: its input, how many texts stand around it, what is added to its words.
 
-    `silent`: it is not known to run at all, so it is looked at for hard denials only.
+    `silent`: it is not known to run at all, so it is looked at for hard denials only. `program`: the
+    command whose redirections are looked at.
     """
 
     input: Input = NO_INPUT
     depth: int = 0
     unseen: Literal["", "paths", "words"] = ""
     silent: bool = False
+    program: str = ""
 
 
 OUTSIDE = Scope()

@@ -1,5 +1,6 @@
 """What a word becomes: exactly, when no part of it is replaced by the shell, and as a guess when some is."""
 
+import posixpath
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -12,13 +13,13 @@ MAX_FIELDS = 64
 MAX_VALUES = 8
 MAX_LENGTH = 20_000  # of a guess: values that hold each other must not grow without end
 _RANGE = re.compile(r"(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])(\.\.-?\d{1,6})?")
+_PLACE = re.compile(r"%[-\d.]*[sbqd]")
 _FROM_OUTSIDE = frozenset(
     {
         "PATH",
         "LANG",
         "LC_ALL",
         "TERM",
-        "SHELL",
         "OLDPWD",
         "RANDOM",
         "SECONDS",
@@ -75,6 +76,7 @@ def start(place: Place) -> Known:
         "USER": [place.user],
         "LOGNAME": [place.user],
         "IFS": [" "],
+        "SHELL": ["/bin/bash"],
     }
     return Known(place, [place.cwd], values)
 
@@ -293,14 +295,35 @@ def value_of(piece: Piece, known: Known) -> list[str]:
 def _printed(piece: Piece, known: Known) -> list[str]:
     """The output of `$(pwd)` and `$(echo …)`; of other commands it is unknown."""
     words = [token for token in piece.tokens if token.kind == "word"]
+    if words and words[0].text == "cd" and words[-1].text == "pwd":
+        return [field for word in words[1:-1] for field in guesses(word.pieces, known)] or [known.place.home]
     if len(words) != len(piece.tokens) or not words:
         return [UNKNOWN]
     if words[0].text == "pwd" and len(words) == 1:
         return list(known.folders)
-    if words[0].text not in ("echo", "printf"):
-        return [UNKNOWN]
     fields = [field for word in words[1:9] for field in guesses(word.pieces, known)]
-    return [" ".join(field for field in fields if field != "-n")[:MAX_LENGTH]]
+    plain = [field for field in fields if not field.startswith("-")]
+    if words[0].text == "printf":
+        return [formatted(fields)]
+    if words[0].text in ("realpath", "readlink"):
+        return plain or [UNKNOWN]
+    if words[0].text == "dirname":
+        return [posixpath.dirname(field.rstrip("/")) or "." for field in plain] or [UNKNOWN]
+    return (
+        [" ".join(field for field in fields if field != "-n")[:MAX_LENGTH]]
+        if words[0].text == "echo"
+        else [UNKNOWN]
+    )
+
+
+def formatted(fields: Sequence[str]) -> str:
+    """What printf makes of its words, as far as `%s` and line feeds go."""
+    if not fields:
+        return ""
+    text, *rest = fields
+    for value in rest[:16]:
+        text = _PLACE.sub(lambda match, value=value: value, text, count=1)
+    return text.replace("\\n", "\n")[:MAX_LENGTH]
 
 
 def _tilde(before: str, text: str, first: bool, known: Known) -> str:

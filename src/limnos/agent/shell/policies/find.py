@@ -20,17 +20,17 @@ _VALUED = names(
 )
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
-NARROWING = names(
-    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname "
-    "-empty -inum -samefile -user -group "
-    "-newer"
+_NARROWING = names(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -inum -samefile"
 )
+_OR = frozenset({"-o", "-or", ","})
+_NOT = frozenset({"!", "-not"})
 
 
 class Search(NamedTuple):
     """What a find does: from which `roots`, `commands` it runs (words of each), whether it `deletes`.
 
-    `narrow`: a test on names or the like holds for what is found. `fault` is what goes beyond searching.
+    `narrow`: a test on names holds for all that is found. `fault` is what goes beyond searching.
     """
 
     roots: tuple[str, ...]
@@ -42,45 +42,61 @@ class Search(NamedTuple):
 
 def read_search(args: tuple[str, ...]) -> Search:
     """Read the words of find. `commands` are (from, to) places of words in `args`."""
-    place = 0
-    roots: list[str] = []
-    while place < len(args) and not _starts_expression(args[place]):
-        if args[place] not in _LONE:
-            roots.append(args[place])
-        place += 1
+    place, roots = _roots(args)
     commands: list[tuple[int, int]] = []
     faults: list[str] = []
-    deletes = narrow = False
+    tests = 0
     while place < len(args):
         word = args[place]
         if word in _RUNS:
             end = _command_end(args, place + 1)
             commands.append((place + 1, end))
             place = end
-        elif word in _VALUED:
+        elif word in _VALUED or word in _WRITES or word.startswith("-newer"):
             place += 1
-            narrow = narrow or (
-                word in NARROWING and bool(args[place : place + 1]) and args[place].strip("*/.") != ""
-            )
-        elif word == "-delete":
-            deletes = True
-            faults.append("deletes what it finds")
-        elif word in _WRITES:
-            faults.append(f"writes a file ({word})")
-            place += 1
-        elif word not in _LONE and not word.startswith("-newer"):
-            faults.append(f"has {word}, which is not known")
-        elif word.startswith("-newer"):
-            place += 1
-        narrow = narrow or word == "-empty"
+            tests += _narrows(args, place)
+        tests += word == "-empty"
+        if fault := _fault_of(word):
+            faults.append(fault)
         place += 1
-    return Search(tuple(roots or ["."]), tuple(commands), deletes, narrow, faults[0] if faults else "")
+    narrow = tests > sum(1 for word in args if word in _OR)
+    return Search(roots, tuple(commands), "-delete" in args, narrow, faults[0] if faults else "")
+
+
+def _roots(args: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    """Where the expression starts, and the folders before it."""
+    place = 0
+    roots: list[str] = []
+    while place < len(args) and not _starts_expression(args[place]):
+        if args[place] == "-D":
+            place += 1
+        elif args[place] not in _LONE:
+            roots.append(args[place])
+        place += 1
+    return place, tuple(roots or ["."])
+
+
+def _fault_of(word: str) -> str:
+    if word == "-delete":
+        return "deletes what it finds"
+    if word in _WRITES:
+        return f"writes a file ({word})"
+    if word in _LONE or word in _RUNS or word in _VALUED or word.startswith("-newer"):
+        return ""
+    return f"has {word}, which is not known"
+
+
+def _narrows(args: tuple[str, ...], place: int) -> bool:
+    """Whether the test with its value at `place` lets only some names through."""
+    if args[place - 1] not in _NARROWING or place >= len(args) or _NOT & set(args[place - 2 : place - 1]):
+        return False
+    return args[place].strip("*/.?[]^$+") != ""
 
 
 def _starts_expression(word: str) -> bool:
     return (
         word in ("!", "(", ")", ",")
-        or (word.startswith("-") and word not in _LONE)
+        or (word.startswith("-") and word not in _LONE and word != "-D")
         or word
         in (
             "-print",

@@ -6,7 +6,7 @@ from limnos.agent.shell.policies.awk import awk_fault
 from limnos.agent.shell.policies.find import find_fault
 from limnos.agent.shell.policies.git import GIT
 from limnos.agent.shell.policies.sed import sed_fault
-from limnos.agent.shell.policies.unsafe import unsafe_reason
+from limnos.agent.shell.policies.unsafe import REASONS, is_interpreter, is_shell, unsafe_reason
 
 POLICIES: dict[str, Policy] = {
     **text.POLICIES,
@@ -27,6 +27,12 @@ _LANGUAGES = {
     "mawk": awk_fault,
     "nawk": awk_fault,
 }
+
+
+def is_listed(name: str) -> bool:
+    """Whether a table says what `name` does."""
+    known = name in POLICIES or name in FAMILIES or name in _LANGUAGES or name in builtins.NAMES
+    return known or name in REASONS or is_shell(name) or is_interpreter(name)
 
 
 def part_reason(call: Call) -> str:
