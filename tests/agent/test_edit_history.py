@@ -178,3 +178,18 @@ def test_any_changes_and_undos_lead_back_through_every_state(
         session.history.undo(session.files)
         states.pop()
         assert session.content() == states[-1]
+
+
+def test_a_link_that_was_put_in_the_place_of_a_folder_is_not_followed_by_undo(session: Session) -> None:
+    (session.root / "other").mkdir()
+    (session.root / "other" / "a.txt").write_bytes(b"two")
+    (session.root / "sub").mkdir()
+    (session.root / "sub" / "a.txt").write_bytes(b"one")
+    session.files.write("sub/a.txt", b"two")
+    (session.root / "sub" / "a.txt").unlink()
+    (session.root / "sub").rmdir()
+    (session.root / "sub").symlink_to("other")
+
+    with pytest.raises(UndoError):
+        session.history.undo(session.files)
+    assert (session.root / "other" / "a.txt").read_bytes() == b"two"

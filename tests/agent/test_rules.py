@@ -1,5 +1,6 @@
 """Stored rules: kept, read again, checked against their examples, and never wider than they were meant."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,25 @@ def test_removing_what_is_not_there_says_so(tmp_path: Path) -> None:
 def test_a_file_that_is_no_list_of_rules_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError):
         written(tmp_path, 'rules = "all"\n').rules()
+
+
+def test_rules_that_two_processes_store_at_once_are_all_kept(tmp_path: Path) -> None:
+    def store(effect: str) -> None:
+        stored = book(tmp_path)
+        for number in range(25):
+            stored.keep(Rule(effect, "run_command", f"make {effect} {number}", "persona"))
+
+    writers = [threading.Thread(target=store, args=(effect,)) for effect in ("allow", "deny")]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+
+    assert len(book(tmp_path).rules()) == 50
+
+
+def test_a_rule_whose_star_touches_the_program_is_bound_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    path.write_text('[[rule]]\neffect = "allow"\ntool = "run_command"\nmatch = "ls*"\n')
+
+    assert book(tmp_path, {"ls": "/usr/bin/ls"}).rules()[0].program == "/usr/bin/ls"

@@ -57,6 +57,14 @@ def test_trust_ends_when_the_folder_is_replaced(trust: TrustFile, work: Path) ->
     assert [one.current for one in trust.listed()] == [False]
 
 
+def test_trust_ends_when_the_folder_is_removed_and_made_anew(trust: TrustFile, work: Path) -> None:
+    trust.remember(str(work), "trusted", NOW)
+    for _ in range(20):  # the disk gives the same number again
+        work.rmdir()
+        work.mkdir()
+        assert trust.answer(str(work)) is None
+
+
 def test_a_link_to_a_trusted_folder_is_that_folder_until_it_leads_elsewhere(
     trust: TrustFile, work: Path, tmp_path: Path
 ) -> None:

@@ -135,7 +135,8 @@ def test_a_folder_swapped_for_a_link_all_the_time_shows_nothing_of_the_outside(
     def swap() -> None:
         while not over.is_set():
             for one, other in (("x", "y"), ("link", "x"), ("x", "link"), ("y", "x")):
-                os.rename(workspace / one, workspace / other)
+                with contextlib.suppress(OSError):  # a stand-in is in the way at this moment
+                    os.rename(workspace / one, workspace / other)
 
     swapping = threading.Thread(target=swap)
     swapping.start()
@@ -657,3 +658,52 @@ def test_processes_of_root_are_counted_where_the_system_can(tmp_path: Path) -> N
     cgroup.remove(group)
     cgroup.remove(cgroup.make(place, 5))
     assert not Path(group).exists()
+
+
+def test_a_repository_inside_that_looks_like_a_stand_in_stays_protected(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    (tmp_path / "sub").mkdir()
+    repository(tmp_path / "sub")
+    config = tmp_path / "sub" / ".git" / "config"
+    before = config.read_bytes()
+
+    inside(sandbox, tmp_path, "chmod 1555 sub/.git")
+    inside(sandbox, tmp_path, "chmod 755 sub/.git; echo '[core] fsmonitor = x' >> sub/.git/config")
+
+    assert config.read_bytes() == before
+
+
+def test_names_are_protected_in_every_folder_that_can_be_written(sandbox: Sandbox, tmp_path: Path) -> None:
+    work, more = tmp_path / "work", tmp_path / "more"
+    work.mkdir()
+    more.mkdir()
+    before = (repository(more) / ".git" / "config").read_bytes()
+
+    inside(sandbox, work, f"echo x >> {more}/.git/config; mkdir {more}/.vscode", writable=(str(more),))
+
+    assert (more / ".git" / "config").read_bytes() == before
+    assert not (more / ".vscode").exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "[core]\n\thooksPath = tools",
+        "[core] hooksPath = tools",
+        '[core]\n\thooksPath = "to"ols ; a comment',
+        "[include]\n\tpath = ../shared.cfg",
+    ],
+)
+def test_hooks_that_settings_name_are_fixed_however_they_are_written(
+    sandbox: Sandbox, tmp_path: Path, settings: str
+) -> None:
+    repository(tmp_path)
+    (tmp_path / "shared.cfg").write_text("[core]\n\thookspath = tools\n")
+    (tmp_path / "tools").mkdir()
+    with (tmp_path / ".git" / "config").open("a") as config:
+        config.write(f"\n{settings}\n")
+
+    inside(sandbox, tmp_path, "echo x > tools/pre-commit")
+
+    assert list((tmp_path / "tools").iterdir()) == []

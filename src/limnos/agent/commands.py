@@ -77,7 +77,7 @@ class Commands:
         planted = program.startswith(self._bench.workspace + "/") and "/" not in word
         if planted and (usual := shutil.which(word, path=SYSTEM_PATH)):
             why = f"{word} is {os.path.relpath(program, self._bench.workspace)} {_PLANTED}, not {usual}"
-            return part._replace(program=program, reason=part.reason or why)
+            return part._replace(program=program, reason=why)
         return part._replace(program=program)
 
     def preview(self, arguments: Arguments) -> Preview:
@@ -134,9 +134,9 @@ class Commands:
         """What the sandbox lets this command see and do; None without a sandbox."""
         if isinstance(self._bench.sandbox(), NoSandbox):
             return None
-        network = bool(arguments.get("network", False)) or bool(
-            deferred.shell.network_programs(self.inspection(arguments))
-        )
+        needs = deferred.shell.network_programs(self.inspection(arguments))
+        planted = any(_PLANTED in part.reason for part in self.findings(arguments).parts)
+        network = bool(arguments.get("network", False)) or bool(needs and not planted)
         writable = [name.removesuffix(":rw") for name in self._bench.folders if name.endswith(":rw")]
         readable = [name for name in self._bench.folders if not name.endswith(":rw")]
         return Profile(

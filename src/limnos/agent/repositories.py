@@ -5,23 +5,32 @@ from pathlib import Path
 
 from limnos.kernel.messages import ToolError
 
-_WITHOUT = frozenset({"init", "clone", "help", "version", "--version", "--help", "-h"})
+_WITHOUT = frozenset({"clone", "help", "version", "--version", "--help", "-h"})
 _LARGEST = 4096
+NOT_MADE = ToolError(
+    "unavailable",
+    "commands cannot make a repository here: what is in .git runs on the person's side later",
+    "ask the person to run git init here",
+)
 
 
 def out_of_sight(words: tuple[str, ...], workspace: str) -> ToolError | None:
     """Why this `git` command cannot work in `workspace`: its repository lies outside; None when not."""
-    if os.path.basename(words[0]) != "git" or (len(words) > 1 and words[1] in _WITHOUT):
-        return None
     own = Path(workspace, ".git")
+    if os.path.basename(words[0]) != "git" or _WITHOUT.intersection(words[1:2]):
+        return None
     if own.is_dir():
         return None
+    if words[1:2] == ("init",) and not any(word for word in words[2:] if not word.startswith("-")):
+        return NOT_MADE
     if own.is_file():
         target = _target(own)
         if target is None or target.is_relative_to(workspace):
             return None
         detail = f"this folder is a worktree of a repository that commands cannot see: {target}"
         return ToolError("unavailable", detail, "ask the person to work in the repository itself")
+    if words[1:2] == ("init",):
+        return None
     above = next((folder for folder in Path(workspace).parents if (folder / ".git").exists()), None)
     if above is None:
         return None
