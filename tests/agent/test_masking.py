@@ -16,7 +16,7 @@ from limnos.agent.masking import (
 )
 from limnos.agent.settings import Environment, Settings, read_environment
 from limnos.kernel.errors import SettingsError
-from limnos.kernel.events import TextDelta
+from limnos.kernel.events import StepFinished, TextDelta
 from limnos.sdk.spellings import spellings
 from limnos.store.secrets import Secrets
 
@@ -110,3 +110,15 @@ def test_an_error_hides_the_values_also_when_settings_cannot_be_read(environment
     assert hide_at_hand(environment, f"bad key {STORED}") == "bad key [hidden: configured value]"
     (environment.home / "config.toml").write_text('[providers.other]\napi_key = "env:OTHER_KEY"\n')
     assert values_at_hand(environment) == [STORED, NAMED]
+
+
+def test_a_value_that_is_rotated_while_a_session_is_open_is_hidden_too(tmp_path: Path) -> None:
+    environment = read_environment({"HOME": str(tmp_path), "LIMNOS_HOME": str(tmp_path / "home")})
+    store = Secrets(environment.home)
+    store.set("own", "old-value-1234")
+    mask = mask_of(environment, Settings())
+    store.rotate("own", "new-value-5678")
+
+    told = mask(StepFinished(text="old-value-1234 and new-value-5678"))
+
+    assert told.text == "[hidden: configured value] and [hidden: configured value]"

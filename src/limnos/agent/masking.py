@@ -1,16 +1,19 @@
 """Which values are secret in a home, and what keeps them out of logs, model context, screens and exports."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from limnos.agent.settings import Environment, Settings, load
 from limnos.kernel.errors import LimnosError
+from limnos.kernel.events import Event
 from limnos.kernel.masking import Mask
 from limnos.sdk.scan import SHORTEST, Scanner
 from limnos.sdk.spellings import spellings
 from limnos.store.secrets import Secrets
 
+E = TypeVar("E", bound=Event)
 _KINDS = ("env:", "secret:")
 
 
@@ -39,8 +42,34 @@ def configured_values(environment: Environment, settings: Settings) -> list[str]
 
 
 def mask_of(environment: Environment, settings: Settings) -> Mask:
-    """What every event of a session goes through. Raises SettingsError as `configured_values` does."""
-    return _masking(configured_values(environment, settings))
+    """What every event of a session goes through. Raises SettingsError as `configured_values` does.
+
+    Values that are set or rotated while the session is open are hidden from then on, the old ones as well.
+    """
+    return _FreshMask(environment, settings)
+
+
+class _FreshMask(Mask):
+    def __init__(self, environment: Environment, settings: Settings) -> None:
+        self._environment = environment
+        self._settings = settings
+        self._seen = self._stamp()
+        super().__init__(_forms(configured_values(environment, settings)))
+
+    def __call__(self, event: E) -> E:
+        """See `Mask`."""
+        if (stamp := self._stamp()) != self._seen:
+            self._seen = stamp
+            with suppress(LimnosError):  # a store that is broken now hides what it did
+                self.add(_forms(configured_values(self._environment, self._settings)))
+        return super().__call__(event)
+
+    def _stamp(self) -> tuple[int, int]:
+        try:
+            info = os.stat(self._environment.home / "secrets.toml")
+        except OSError:
+            return (0, 0)
+        return (info.st_mtime_ns, info.st_ino)
 
 
 def scanner_of(environment: Environment, settings: Settings) -> Scanner:
@@ -65,7 +94,11 @@ def hide_at_hand(environment: Environment, text: str) -> str:
 
 
 def _masking(values: list[str]) -> Mask:
-    return Mask(form for value in values for form in spellings(value))
+    return Mask(_forms(values))
+
+
+def _forms(values: list[str]) -> Iterator[str]:
+    return (form for value in values for form in spellings(value))
 
 
 def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:

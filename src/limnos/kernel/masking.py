@@ -18,7 +18,14 @@ class Mask:
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        self._values = tuple(sorted({value for value in values if value}, key=len, reverse=True))
+        self._values: tuple[str, ...] = ()
+        self._shortest = 0
+        self.add(values)
+
+    def add(self, values: Iterable[str]) -> None:
+        """Hide `values` too from now on."""
+        known = {*self._values, *(value for value in values if value)}
+        self._values = tuple(sorted(known, key=len, reverse=True))
         self._shortest = min(map(len, self._values), default=0)
 
     def __call__(self, event: E) -> E:

@@ -51,4 +51,6 @@ def _piped_secret() -> str:
         raise UsageError(
             f"the first line of stdin has more than {_LONGEST:,} characters", "pipe only the key"
         )
+    if "\ufffd" in line:
+        raise UsageError("what came on stdin is no text in UTF-8", "pipe only the key")
     return line.strip()
