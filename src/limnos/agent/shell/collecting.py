@@ -27,7 +27,15 @@ from limnos.agent.shell.policies.judging import is_listed, part_reason
 from limnos.agent.shell.policies.unsafe import is_interpreter, is_shell
 from limnos.agent.shell.rebuild import is_free
 from limnos.agent.shell.record import NO_INPUT, OUTSIDE, Argument, Input, Record, Scope
-from limnos.agent.shell.values import READERS, SETTERS, learned, positional, printed_by, text_of_document
+from limnos.agent.shell.values import (
+    LEARNS,
+    READERS,
+    SETTERS,
+    learned,
+    positional,
+    printed_by,
+    text_of_document,
+)
 from limnos.agent.shell.words import guesses, start, text_of
 from limnos.agent.shell.wrappers import Inner, Unwrapped, unwrap
 from limnos.kernel.findings import Part
@@ -198,12 +206,12 @@ class Collector:
         if arguments:
             self._command(arguments, tuple(shown), scope)
         foreign = self._foreign > before or scope.input.foreign
-        if arguments:
-            scope = scope._replace(program=arguments[0].guess.rpartition("/")[2])
         for token in node.words:
             self._outputs(token.pieces, scope, foreign)
-        self._redirects(node.redirects, scope, foreign)
-        self._here_documents(node, arguments, scope)
+        if node.redirects:
+            name = arguments[0].guess.rpartition("/")[2] if arguments else ""
+            self._redirects(node.redirects, scope._replace(program=name), foreign)
+            self._here_documents(node, arguments, scope)
 
     def _with_input(self, redirects: tuple[Redirect, ...], scope: Scope) -> Scope:
         """The scope with the input that redirections give."""
@@ -277,29 +285,38 @@ class Collector:
             args = (*args, *" ".join(scope.input.words).split())
         call = self._call(name, args, scope)
         entered = entered_folders(call)
-        self.record.deny(call_denial(call._replace(folders=(*call.folders, *entered))))
+        wide = call._replace(folders=(*call.folders, *entered)) if entered else call
+        self.record.deny(call_denial(wide))
         self._fed(call, arguments, scope)
         self._foreign += brings_text(call)
         self._foreign += name in _PRINTS and any(one.foreign for one in arguments)
         unwrapped = unwrap(call)
         reason = _reason(call, unwrapped)
-        self._learn(call, arguments, scope)
+        if name in LEARNS:
+            self._learn(call, arguments, scope)
         if name in ("cd", "pushd"):
             reason = self._enters(call) or reason
         if (found := needs_network(call)) and not scope.silent:
             self.record.network[found] = None
         self.record.part(command_part(shown, arguments, call, reason), scope)
         self._hidden(call, scope)
+        if unwrapped is not None:
+            self._wrapped(unwrapped, arguments, entered, scope)
+        elif args and (reason.startswith("the flag") or not (name in TEXT_ONLY or is_listed(name))):
+            self._suffixes(arguments, scope)
+        if body := self._functions.body(name):
+            self._function_body(body, call, scope)
+
+    def _wrapped(
+        self, unwrapped: Unwrapped, arguments: list[Argument], entered: tuple[str, ...], scope: Scope
+    ) -> None:
+        """The commands inside a command, in the folders that it `entered` as well."""
         before = list(self._known.folders)
         _join(self._known.folders, list(entered))
-        for inner in unwrapped.inner if unwrapped else ():
+        for inner in unwrapped.inner:
             self._inner(inner, arguments, scope)
         if entered:
             self._known.folders[:] = before
-        unlisted = name not in TEXT_ONLY and not is_listed(name)
-        if unwrapped is None and (reason.startswith("the flag") or unlisted):
-            self._suffixes(arguments, scope)
-        self._function_body(call, scope)
 
     def _learn(self, call: Call, arguments: list[Argument], scope: Scope) -> None:
         """Variables that from now on hold something else."""
@@ -310,10 +327,9 @@ class Collector:
             words = (one.written.partition("=")[0] for one in arguments if one.foreign)
             self._foreign_names.update(word for word in words if word.isidentifier())
 
-    def _function_body(self, call: Call, scope: Scope) -> None:
+    def _function_body(self, body: tuple[Item, ...], call: Call, scope: Scope) -> None:
         """What a function does with the words of this call."""
-        body = self._functions.body(call.name)
-        if not body or call.name in self._called or len(self._called) >= MAX_CALLS:
+        if call.name in self._called or len(self._called) >= MAX_CALLS:
             return
         self._called.append(call.name)
         before = dict(self._known.values)

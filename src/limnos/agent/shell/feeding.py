@@ -21,6 +21,7 @@ _GIVES_PROGRAM = frozenset("cemErpn")
 _SAYS_SO = frozenset({"--eval", "--print", "--version", "--help"})
 _LATER = frozenset({"at", "batch", "crontab", "parallel"})
 _TIMES = re.compile(r"(?m)^\s*(?:@\w+|(?:[\d*/,A-Za-z-]+\s+){5})")
+_CONNECTS = frozenset({"nc", "ncat", "netcat", "socat"})
 _NETWORK_FILES = ("/dev/tcp/", "/dev/udp/")
 _GIVES_SHELL = re.compile(r"(?i)(exec|system):")
 _LANGUAGES = {"awk": awk_fault, "gawk": awk_fault, "mawk": awk_fault, "sed": sed_fault, "gsed": sed_fault}
@@ -37,24 +38,30 @@ class Fed(NamedTuple):
     code: str = ""
 
 
+NOTHING = Fed()
+
+
 def fed(call: Call, arguments: Sequence[Argument], scope: Scope) -> Fed:
     """Look at what comes into `call` from elsewhere, as words or as input."""
-    foreign = foreign_code(call.name)
-    if arguments[0].foreign or (scope.input.foreign and call.name == UNKNOWN) or _hands_shell_out(call):
-        return Fed(foreign)
-    if runs_what_it_gets(call.name) and code_from_outside(call, arguments):
-        return Fed(foreign)
-    if scope.input.foreign and _runs_foreign_input(call):
-        return Fed(foreign)
+    if _runs_foreign_text(call, arguments, scope):
+        return Fed(foreign_code(call.name))
     if not scope.input.piped or not _is_fed(call, scope):
-        return Fed()
+        return NOTHING
     text = " ".join(scope.input.words)
     asks = f"{call.name} runs what it is fed"
     if scope.input.foreign:
-        return Fed(foreign, asks)
+        return Fed(foreign_code(call.name), asks)
     if is_interpreter(call.name):
         return Fed(None, asks, code=text)
     return Fed(None, asks, _TIMES.sub("", text) if call.name == "crontab" else text)
+
+
+def _runs_foreign_text(call: Call, arguments: Sequence[Argument], scope: Scope) -> bool:
+    if arguments[0].foreign or (runs_what_it_gets(call.name) and code_from_outside(call, arguments)):
+        return True
+    if scope.input.foreign and (call.name == UNKNOWN or _runs_foreign_input(call)):
+        return True
+    return call.name in _CONNECTS and _hands_shell_out(call)
 
 
 def is_network_file(path: str) -> bool:
@@ -104,11 +111,11 @@ def _runs_foreign_input(call: Call) -> bool:
 
 def _hands_shell_out(call: Call) -> bool:
     """A connection that another machine gets a shell on."""
-    if call.name in ("nc", "ncat", "netcat"):
+    if call.name != "socat":
         clusters = [word for word in call.args if word.startswith("-") and not word.startswith("--")]
         flags = ("--exec", "--sh-exec", "--lua-exec")
         return any("e" in word for word in clusters) or any(word.startswith(flags) for word in call.args)
-    return call.name == "socat" and any(_GIVES_SHELL.match(word) for word in call.args)
+    return any(_GIVES_SHELL.match(word) for word in call.args)
 
 
 def takes_program_from_input(call: Call, scope: Scope) -> bool:

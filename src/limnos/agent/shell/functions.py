@@ -44,7 +44,7 @@ def starts_itself_twice(items: tuple[Item, ...]) -> bool:
     count = 0
     for item in items:
         stages = [stage for stage in item.pipeline.stages if isinstance(stage, Simple) and stage.words]
-        own = sum(1 for stage in stages if _OWN_FILE.search(stage.words[0].text))
+        own = sum(1 for stage in stages if "$" in (word := stage.words[0].text) and _OWN_FILE.search(word))
         if own > 1:
             return True
         count += own

@@ -41,6 +41,8 @@ _OWN_CHANGES = frozenset({"set", "unset", "edit", "add", "remove", "import", "re
 
 def call_denial(call: Call) -> ToolError | None:
     """The hard denial of one command, None when there is none."""
+    if not call.args:
+        return machine_denial(call)
     return _state(call) or tree_denial(call) or machine_denial(call) or _own_rules(call) or code_denial(call)
 
 

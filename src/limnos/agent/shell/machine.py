@@ -67,7 +67,7 @@ _MATCHES_MANY = Policy(
 
 def machine_denial(call: Call) -> ToolError | None:
     """The denial of a command that destroys a disk, stops the machine or ends everything on it."""
-    return _disk(call) or _power(call) or _ends_all(call)
+    return (_disk(call) if call.args else None) or _power(call) or _ends_all(call)
 
 
 def device_denial(path: str, call_name: str, paths: Iterable[str]) -> ToolError | None:

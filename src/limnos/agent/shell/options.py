@@ -36,6 +36,7 @@ class Options(NamedTuple):
     behind: int = 0  # the place of the first operand
 
 
+_ANSWERS = frozenset({"--version", "--help", "-v", "-V", "-h"})
 OperandRule: TypeAlias = Callable[[Call, Options], str]
 
 
@@ -124,7 +125,10 @@ class _Reader:
         self._place = len(self._args)
 
     def _flag(self, word: str) -> None:
-        if self._policy.numbers and word[1:].isdigit():
+        if self._policy.numbers and word[1:2].isdigit():
+            letters = word[1:].lstrip("0123456789")
+            if letters:
+                self._cluster("-" + letters)
             return
         if word.startswith("--") or self._policy.dashes == "one":
             self._long(word)
@@ -200,7 +204,8 @@ def judge_family(call: Call, family: Family) -> tuple[str, str]:
     if options.faults:
         return "", options.faults[0]
     if not options.operands:
-        return "", UNSEEN_WORDS if call.unseen else family.alone
+        tells = options.values.keys() & _ANSWERS
+        return "", UNSEEN_WORDS if call.unseen else "" if tells else family.alone
     sub = options.operands[0]
     policy = family.subs.get(sub)
     if policy is None:

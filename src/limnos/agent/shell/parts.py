@@ -34,9 +34,9 @@ def command_part(shown: tuple[str, ...], arguments: Sequence[Argument], call: Ca
         reason = f"{word!r} is an unusual name of a program"
     guess = tuple(one.guess for one in arguments)
     written = tuple(one.written for one in arguments)
-    spellings = ((call.name, *shown[1:]), written, guess, (call.name, *guess[1:]), _without_globals(call))
-    also = {words: None for words in spellings if words and words != shown and UNKNOWN not in "".join(words)}
-    return Part(shown, tuple(also), call.place.program(word), reason)
+    spellings = {(call.name, *shown[1:]), written, guess, (call.name, *guess[1:]), _without_globals(call)}
+    also = [words for words in spellings - {shown, ()} if UNKNOWN not in "".join(words)]
+    return Part(shown, tuple(sorted(also)), call.place.program(word), reason)
 
 
 def _without_globals(call: Call) -> tuple[str, ...]:

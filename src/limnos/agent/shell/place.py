@@ -12,6 +12,8 @@ from limnos.kernel.protected import name_key, protected
 UNKNOWN = "\0"  # stands in a guessed text for what only the shell knows
 # Links of a process: to its root and to its folder.
 _PROCESS_LINK = re.compile(r"/+proc/+[^/]+/+(?:task/+[^/]+/+)?(root|cwd)(?=/|$)")
+# What another process was started with, and what it holds: limnos itself has keys there.
+_MEMORY = re.compile(r"/proc/(?!self/|thread-self/)[^/]+/(task/[^/]+/)?(environ|mem)")
 _KEYS = names(
     ".env .aws .azure .gcloud .gnupg .kube .docker .netrc .git-credentials .cargo "
     ".gitattributes .config .local"
@@ -117,9 +119,11 @@ def is_inside(paths: Paths, place: Place) -> bool:
 
 
 def reaches_state(paths: Paths, place: Place) -> bool:
-    """Whether a meaning is limnos' own state or lies in it."""
+    """Whether a meaning is limnos' own state, lies in it, or is the memory of another process."""
     states = {place.state, place.resolve(place.state)}
-    return any(is_within(path, state) for path in paths.absolute for state in states)
+    return any(
+        _MEMORY.fullmatch(path) or is_within(path, state) for path in paths.absolute for state in states
+    )
 
 
 def protected_name(paths: Paths, place: Place) -> str:

@@ -1,7 +1,7 @@
 """Hard denials about whole folders: the root, the home, what belongs to the system."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from limnos.agent.shell.options import Call, Policy, read_options
 from limnos.agent.shell.place import Place, has_pattern, is_within, meanings, normal
@@ -27,6 +27,7 @@ _RM = Policy(
 _RECURSIVE = frozenset({"-r", "-R", "--recursive"})
 _TRASHES = names("srm trash trash-put rmtrash rimraf del-cli trash-cli")
 _REMOVERS = names("rm unlink shred rmdir truncate mv srm")
+_ONE_BY_ONE = frozenset({"shred", "truncate", "unlink"})
 _RIGHTS = names("chmod chown chgrp setfacl chattr")
 
 
@@ -101,14 +102,10 @@ def _deletion(call: Call) -> ToolError | None:
 
 def _deleted(call: Call) -> Iterable[str]:
     """The paths whose whole tree goes."""
-    if call.name in ("rm", "grm"):
-        return _rm(call)
-    if call.name in _TRASHES or (call.unseen == "words" and call.name in _REMOVERS):
+    if call.name in _TRASHES or (call.unseen == "words" and call.name in _REMOVERS - {"rm", "mv"}):
         return _plain_words(call)
     if call.name == "gio" and call.args[:1] in (("trash",), ("remove",)):
         return _plain_words(call)[1:]
-    if call.name in ("find", "fd", "fdfind"):
-        return _searched(call, _REMOVERS)
     if call.name == "rsync" and any(word.startswith("--del") for word in call.args):
         return call.args[-1:]
     if call.name in ("tar", "bsdtar") and "--remove-files" in call.args:
@@ -117,9 +114,10 @@ def _deleted(call: Call) -> Iterable[str]:
         return _plain_words(call)
     if call.name in ("7z", "7za", "7zz") and "-sdel" in call.args:
         return _plain_words(call)
-    if call.name == "mv":
-        return _moved(call)
-    return _cleaned(call) if call.name == "git" else ()
+    if call.name in _ONE_BY_ONE:
+        return _all_files(call, _plain_words(call))
+    special = _SPECIAL.get(call.name)
+    return special(call) if special else ()
 
 
 def _plain_words(call: Call) -> list[str]:
@@ -136,7 +134,19 @@ def _rm(call: Call) -> Iterable[str]:
     options = read_options(_RM, call.args)
     abbreviated = any(word.startswith("--r") and "--recursive".startswith(word) for word in call.args)
     recursive = call.name != "rm" or call.unseen == "words" or options.values.keys() & _RECURSIVE
-    return options.operands if recursive or abbreviated else ()
+    if recursive or abbreviated:
+        return options.operands
+    return _all_files(call, options.operands)
+
+
+def _all_files(call: Call, words: Iterable[str]) -> Iterable[str]:
+    """`~/*`: without going deeper, but everything in the home or in a folder of the system."""
+    return [
+        word
+        for word in words
+        if _takes_all(word.rpartition("/")[2])
+        and not any(path.startswith("/tmp/") for path in meanings(word, call.place, call.folders).absolute)
+    ]
 
 
 def _moved(call: Call) -> Iterable[str]:
@@ -153,6 +163,10 @@ def _cleaned(call: Call) -> Iterable[str]:
         return ()
     behind = call.args[call.args.index("clean") + 1 :]
     return [word for word in behind if not word.startswith("-")] or (".",)
+
+
+def _found(call: Call) -> Iterable[str]:
+    return _searched(call, _REMOVERS)
 
 
 def _searched(call: Call, wanted: frozenset[str]) -> Iterable[str]:
@@ -183,6 +197,14 @@ def _runs_one_of(words: tuple[str, ...], wanted: frozenset[str]) -> bool:
         return False
     over = "of={}" in words or (called[:1] == ["cp"] and words[-1:] == ("{}",))
     return over or any(re.search(r"\brm\b", word) for word in words if " " in word)
+
+
+_SPECIAL: dict[str, Callable[[Call], Iterable[str]]] = {
+    "mv": _moved,
+    "git": _cleaned,
+    **dict.fromkeys(("rm", "grm"), _rm),
+    **dict.fromkeys(("find", "fd", "fdfind"), _found),
+}
 
 
 def _rights(call: Call) -> ToolError | None:

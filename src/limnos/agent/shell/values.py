@@ -11,6 +11,7 @@ from limnos.agent.shell.words import Known, formatted, guesses
 
 READERS = frozenset({"read", "mapfile", "readarray"})
 SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
+LEARNS = READERS | SETTERS | {"printf", "set"}
 _LISTERS = frozenset({"find", "fd", "fdfind", "ls", "rg", "locate"})
 _HERE_DOCUMENTS = frozenset({"<<", "<<-"})
 MAX_TEXT = 20_000

@@ -52,6 +52,9 @@ _HIDDEN = re.compile(
 )
 
 
+_CHANGING = re.compile(r"[^\x00-\x7e]|[*?\[{~\r\x0b\x0c\x1b]")
+
+
 class Known(NamedTuple):
     """What the shell would replace, as far as the text shows it: its folders, values of variables."""
 
@@ -115,7 +118,7 @@ def text_of(pieces: Sequence[Piece], place: Place) -> Text:
 
 
 def _may_change(text: str) -> bool:
-    return not text.isascii() or any(char in text for char in "*?[{~\r\x0b\x0c\x7f\x1b")
+    return _CHANGING.search(text) is not None
 
 
 def _replaced(piece: Piece) -> str:

@@ -3,7 +3,7 @@
 from limnos.agent.shell.options import ELSEWHERE, RUNS, SENDS, SETTINGS, Family, Policy
 from limnos.agent.shell.policies import packages
 from limnos.agent.shell.policies.checks import RUFF
-from limnos.agent.shell.policies.packages import NPM_RUN, PIP_SOURCES, TALK
+from limnos.agent.shell.policies.packages import NPM_RUN, PIP_SOURCES, TALK, package_names
 from limnos.agent.shell.policies.targets import first_is, no_operands
 
 _UV = Family(
@@ -26,6 +26,8 @@ _UV = Family(
         "lock": Policy("", "check upgrade dry-run locked"),
         "sync": Policy("", "frozen locked no-dev dry-run all-extras extra: group:", PIP_SOURCES[:1]),
         "help": Policy(),
+        "add": Policy("", "dev group: optional: no-sync frozen", PIP_SOURCES, package_names),
+        "remove": Policy("", "dev group: optional: no-sync frozen", PIP_SOURCES, package_names),
     },
 )
 FAMILIES: dict[str, Family] = {
@@ -50,6 +52,16 @@ FAMILIES: dict[str, Family] = {
             "version": Policy("s", "short dry-run", operands=no_operands),
             "lock": Policy("", "no-update check regenerate"),
             "config": Policy("", "list", operands=no_operands),
+            "add": Policy(
+                "DG:",
+                "dev group: optional dry-run lock extras:",
+                (("e editable source:", RUNS),),
+                package_names,
+            ),
+            "remove": Policy("DG:", "dev group: dry-run lock", operands=package_names),
+            "install": Policy(
+                "", "no-root sync only: with: without: dry-run no-dev all-extras", operands=no_operands
+            ),
             "about": Policy(),
             "search": Policy(),
             "help": Policy(),

@@ -9,6 +9,7 @@ from limnos.agent.shell.policies.targets import no_assignments, no_operands
 
 _HELP = "help version"
 _REPORT_FILE = re.compile(r"(html|xml|json|lcov|annotate):")
+_WARNING = re.compile(r"(error|ignore|default|always|once|module)(::[A-Z]\w*)?")
 _PLAIN_NAME = re.compile(r"[\w-]+")
 _LINTER_ASKS = (
     ("config: c: config-file:", SETTINGS),
@@ -46,6 +47,12 @@ RUFF = Family(
 
 def _inside(call: Call, options: Options) -> str:
     """Tests are code: only those of the working folder. A report may name its file."""
+    loaded = next((one for one in options.values.get("-p", []) if not one.startswith("no:")), "")
+    if loaded:
+        return f"loads {loaded}"
+    warned = next((one for one in options.values.get("-W", []) if not _WARNING.fullmatch(one)), "")
+    if warned:
+        return f"loads what {warned} names"
     report = next((one for one in options.values.get("--cov-report", []) if _REPORT_FILE.match(one)), "")
     if report:
         return WRITES
@@ -63,7 +70,7 @@ def _known_formats(call: Call, options: Options) -> str:
 
 
 _PYTEST = Policy(
-    "qvxslk:m:n:r:hV",
+    "qvxslk:m:n:r:hVp:W:",
     "quiet verbose exitfirst maxfail: last-failed lf failed-first ff new-first nf "
     "stepwise sw stepwise-skip sw-skip capture: "
     "tb: durations: durations-min: collect-only co no-header no-summary showlocals "
@@ -77,7 +84,7 @@ _PYTEST = Policy(
     "count: doctest-modules doctest-continue-on-failure pyargs",
     (
         (
-            "p: c: config-file: rootdir: confcutdir: o: override-ini: cov-config: pdbcls: W: pythonwarnings:",
+            "c: config-file: rootdir: confcutdir: o: override-ini: cov-config: pdbcls: pythonwarnings:",
             SETTINGS,
         ),
         (

@@ -24,13 +24,15 @@ def _mode_fault(mode: str) -> str:
 
 
 def _mode(call: Call, options: Options) -> str:
+    if options.values.keys() & {"-r", "-w", "-x", "-X", "-s", "-t"}:  # rights that are taken away
+        return writes_all(call, options)
     first = options.operands[0] if options.operands else ""
     return _mode_fault(first) or writes_behind_first(call, options)
 
 
 def _made_with_mode(call: Call, options: Options) -> str:
     modes = options.values.get("-m", []) + options.values.get("--mode", [])
-    return next(filter(None, map(_mode_fault, modes)), "") or writes_all(call, options)
+    return next((fault for mode in modes if (fault := _mode_fault(mode))), "") or writes_all(call, options)
 
 
 def _dd(call: Call, options: Options) -> str:
@@ -40,7 +42,7 @@ def _dd(call: Call, options: Options) -> str:
 
 def _install_mode(call: Call, options: Options) -> str:
     modes = options.values.get("-m", []) + options.values.get("--mode", [])
-    return next(filter(None, map(_mode_fault, modes)), "") or copies(call, options)
+    return next((fault for mode in modes if (fault := _mode_fault(mode))), "") or copies(call, options)
 
 
 def _date(call: Call, options: Options) -> str:
@@ -204,7 +206,7 @@ POLICIES: dict[str, Policy] = {
     ),
     "csplit": Policy("b:f:kn:sqz", _HELP, operands=_csplit),
     "chmod": Policy(
-        "cfvR",
+        "cfvRrwxXst",
         "changes silent quiet verbose recursive preserve-root " + _HELP,
         (("reference: no-preserve-root", CHANGES),),
         _mode,
@@ -278,7 +280,7 @@ POLICIES: dict[str, Policy] = {
     ),
     "lspci": Policy("vnkmtxsqD", _HELP),
     "lsusb": Policy("vts:d:", _HELP),
-    "lsof": Policy("iPnabcdhlopstuUv", _HELP),
+    "lsof": Policy("i?Pnabc:d:hlop:s?tu:UvRg?F?r?+D", _HELP),
     "lsmod": Policy(),
     "dmesg": Policy(
         "HLTtxkuwe", "human ctime level: facility: follow color? decode kernel userspace " + _HELP
@@ -311,6 +313,10 @@ POLICIES: dict[str, Policy] = {
     "whereis": Policy("bmsluf", _HELP),
     "tput": Policy("VST:", operands=None),
     "yes": Policy("", _HELP),
+    "logger": Policy("t:p:is", "tag: priority: id stderr " + _HELP),
+    "notify-send": Policy("u:t:a:i:", "urgency: expire-time: app-name: icon: " + _HELP),
+    "cowsay": Policy("bdgpstwyne:T:W:"),
+    "figlet": Policy("clrw:tkWoSs"),
     "arp": Policy("an", _HELP),
     "locate": Policy(
         "AbcdeiLlmnPpqrSsw0", "all basename count existing ignore-case limit: regex regexp " + _HELP
@@ -320,8 +326,6 @@ POLICIES: dict[str, Policy] = {
     "cmake": Policy("", "version help", operands=no_operands),
     "ss": Policy("natulpsrexo46miH", "numeric listening tcp udp processes all summary extended " + _HELP),
     "netstat": Policy("antulprsiegvW46", _HELP),
-    "exiftool": Policy("", ""),
-    "identify": Policy(),
     "nvidia-smi": Policy("Lqi:"),
 }
 POLICIES["eza"] = POLICIES["exa"]

@@ -6,6 +6,7 @@ from limnos.agent.shell.policies.awk import awk_fault
 from limnos.agent.shell.policies.find import find_fault
 from limnos.agent.shell.policies.git import GIT
 from limnos.agent.shell.policies.sed import sed_fault
+from limnos.agent.shell.policies.unlisted import INSTALLER, unlisted_fault
 from limnos.agent.shell.policies.unsafe import REASONS, is_interpreter, is_shell, unsafe_reason
 
 POLICIES: dict[str, Policy] = {
@@ -16,6 +17,9 @@ POLICIES: dict[str, Policy] = {
     **checks.POLICIES,
     **machines.POLICIES,
     **builtins.POLICIES,
+    **dict.fromkeys(
+        ("dnf", "yum", "microdnf", "zypper", "apk", "snap", "flatpak", "port", "nala"), INSTALLER
+    ),
 }
 FAMILIES: dict[str, Family] = {"git": GIT, **builds.FAMILIES, **machines.FAMILIES}
 _LANGUAGES = {
@@ -35,33 +39,31 @@ def is_listed(name: str) -> bool:
     return known or name in REASONS or is_shell(name) or is_interpreter(name)
 
 
+def asks_packages(call: Call) -> bool:
+    """`rpm -q…`, whose other letters mean something else than without it."""
+    return call.name == "rpm" and call.args[:1] != () and call.args[0].startswith(("-q", "--query"))
+
+
 def part_reason(call: Call) -> str:
     """Why `call` is more than its program is for: one short sentence, "" when it is not."""
     if language := _LANGUAGES.get(call.name):
         return _sentence(call.name, language(call))
     fault = builtins.builtin_fault(call)
-    if fault is None:
+    if fault is None and call.name not in FAMILIES:
         fault = unsafe_reason(call)
     if fault is not None:
         return _sentence(call.name, fault)
     if call.name in FAMILIES:
         sub, phrase = judge_family(call, FAMILIES[call.name])
         return _sentence(f"{call.name} {sub}".rstrip(), phrase)
-    policy = POLICIES.get(call.name)
+    policy = machines.RPM_QUERY if asks_packages(call) else POLICIES.get(call.name)
     if policy is None:
-        return _unlisted(call)
+        return _sentence(call.name, unlisted_fault(call))
     if call.name in ("tar", "bsdtar"):
         call = archives.spread_tar(call)
     if call.unseen == "words" and policy.asks and "--" not in call.args:
         return _sentence(call.name, "gets words that nobody saw, which may be flags")
     return _sentence(call.name, judge(call, policy))
-
-
-def _unlisted(call: Call) -> str:
-    flag = next((word for word in call.args if word.startswith(("-", "+")) and len(word) > 1), "")
-    if flag:
-        return f"the flag {flag} of {call.name} is not known"
-    return _sentence(call.name, "gets words that nobody saw") if call.unseen else ""
 
 
 def _sentence(name: str, phrase: str) -> str:

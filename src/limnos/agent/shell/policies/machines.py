@@ -300,6 +300,11 @@ FAMILIES: dict[str, Family] = {
     "az": Family(Policy("", "version", stops=True), {}, unknown="talks to another machine"),
     "gcloud": Family(Policy("", "version", stops=True), {}, unknown="talks to another machine"),
 }
+RPM_QUERY = Policy(
+    "qailcdRfpvs",
+    "query all list info file package changelog scripts requires provides docfiles configfiles last",
+    (("E: eval: root: pipe: define: D: queryformat: qf:", CHANGES),),
+)
 POLICIES: dict[str, Policy] = {
     "dpkg": Policy(
         "lLsSpCVv",
@@ -320,6 +325,7 @@ POLICIES: dict[str, Policy] = {
             ("vacuum-size: vacuum-time: vacuum-files: rotate flush sync setup-keys", CHANGES),
             ("D: directory: file: root: image: M: machine: cursor-file:", ELSEWHERE),
         ),
+        numbers=True,
     ),
     "crontab": Policy(
         "l",

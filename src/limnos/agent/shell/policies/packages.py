@@ -1,5 +1,7 @@
 """Package tools with the builds they start: npm, pip, cargo, go."""
 
+import re
+
 from limnos.agent.shell.options import (
     CHANGES,
     ELSEWHERE,
@@ -18,10 +20,14 @@ FETCHES = "runs the build or install scripts of packages"
 TALK = "quiet verbose color? no-color help version"
 
 
-def _package(call: Call, options: Options) -> str:
+_SCOPED = re.compile(r"@[\w.-]+/[\w.-]+(@[\w.^~<>=*+-]+)?")
+
+
+def package_names(call: Call, options: Options) -> str:
     """A package by its name only: an address or a folder runs its set-up."""
     for operand in options.operands:
-        if any(sign in operand for sign in (":", "/", "\\")) or operand.startswith("."):
+        named = _SCOPED.fullmatch(operand)
+        if not named and (any(sign in operand for sign in (":", "/", "\\")) or operand.startswith(".")):
             return f"takes {operand}, which is no plain name of a package"
     return unseen(call)
 
@@ -82,6 +88,7 @@ _NPM = Family(
         "bin": _NPM_READ,
         "prefix": _NPM_READ,
         "ping": _NPM_READ,
+        "whoami": _NPM_READ,
         "doctor": _NPM_READ,
         "help": _NPM_READ,
         "search": _NPM_READ,
@@ -106,7 +113,7 @@ _NPM = Family(
                     SETTINGS,
                 ),
             ),
-            _package,
+            package_names,
         ),
         "ci": Policy(
             "",
@@ -114,7 +121,7 @@ _NPM = Family(
             (("registry: script-shell:", SETTINGS),),
             no_operands,
         ),
-        "uninstall": Policy("DS", "save save-dev no-save", (("g global", SETTINGS),), _package),
+        "uninstall": Policy("DS", "save save-dev no-save", (("g global", SETTINGS),), package_names),
         "prune": Policy("", "production omit: dry-run json"),
         "dedupe": Policy("", "dry-run json"),
     },
@@ -169,14 +176,14 @@ _PIP = Family(
         "index": Policy("", "pre json", PIP_SOURCES[:1]),
         "cache": Policy("", "format:", operands=first_is("dir", "info", "list", bare=False)),
         "config": Policy("", "user global site", operands=first_is("list", "get", "debug", bare=False)),
-        "install": Policy("qv", _PIP_TALK + " only-binary: no-deps pre dry-run", PIP_SOURCES, _package),
+        "install": Policy("qv", _PIP_TALK + " only-binary: no-deps pre dry-run", PIP_SOURCES, package_names),
         "download": Policy(
             "qv",
             _PIP_TALK + " only-binary: no-deps pre platform: python-version: abi: implementation:",
             PIP_SOURCES,
-            _package,
+            package_names,
         ),
-        "uninstall": Policy("yqv", _PIP_TALK + " yes", PIP_SOURCES, _package),
+        "uninstall": Policy("yqv", _PIP_TALK + " yes", PIP_SOURCES, package_names),
     },
 )
 _CARGO_BUILD = Policy(
@@ -225,7 +232,7 @@ _CARGO = Family(
         "add": Policy(
             "qvF:",
             TALK + " dev build features: no-default-features optional rename: package: dry-run",
-            operands=_package,
+            operands=package_names,
         ),
         "update": Policy("qvp:", TALK + " package: precise: dry-run workspace recursive"),
         "clean": Policy("qvp:r", TALK + " package: release doc dry-run profile:"),

@@ -211,6 +211,7 @@ POLICIES: dict[str, Policy] = {
         "from: to: suffix: padding: field: format: grouping header? invalid: round: "
         "delimiter: from-unit: to-unit: debug help version",
     ),
+    "expr": Policy("", "help version"),
     "factor": Policy("h", "exponents help version"),
     "bc": Policy("lqshv", "mathlib quiet standard help version interactive warn", operands=at_most(0)),
     "dos2unix": Policy("hVi?", "help version info?", operands=writes_all),
@@ -236,7 +237,10 @@ POLICIES: dict[str, Policy] = {
     ),
 }
 POLICIES["batcat"] = POLICIES["bat"]
-for _name in ("sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "shasum"):
+POLICIES["shasum"] = POLICIES["md5sum"]._replace(
+    shorts="a:bcpstUw", longs="algorithm: " + POLICIES["md5sum"].longs
+)
+for _name in ("sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"):
     POLICIES[_name] = POLICIES["md5sum"]
 for _name in ("zcat", "bzcat", "xzcat", "zstdcat"):
     POLICIES[_name] = Policy("fhLV", "force help version")

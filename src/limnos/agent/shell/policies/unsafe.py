@@ -38,7 +38,7 @@ _PAGERS = "less more most man info pinfo lesspipe w3m lynx links elinks"
 _REMOTE = (
     "ssh scp sftp ftp lftp telnet rsh rlogin nc ncat netcat socat mosh autossh sshpass "
     "ssh-copy-id sshfs rclone aria2c axel youtube-dl yt-dlp openssl smbclient tftp "
-    "mail mailx mutt sendmail msmtp lpr adb hdc machinectl lxc"
+    "buildah skopeo ctr crictl mail mailx mutt sendmail msmtp lpr adb hdc machinectl lxc"
 )
 _LATER = (
     "at batch systemd-run anacron launchctl cron fcron entr inotifywait incrontab "
@@ -67,7 +67,7 @@ _LOADERS = (
 _SCREENS = "screen dtach abduco byobu xterm gnome-terminal konsole alacritty kitty xdg-open open"
 _KILLERS = (
     "killall pkill fuser skill xkill umount insmod rmmod modprobe kexec ldconfig "
-    "update-alternatives dpkg-reconfigure losetup cryptsetup debugfs patch git-shell"
+    "mknod renice atrm update-alternatives dpkg-reconfigure losetup cryptsetup debugfs patch git-shell"
 )
 
 _GROUPS = (
