@@ -7,10 +7,15 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from limnos.agent import export as export
     from limnos.agent import shell as shell
     from limnos.process import sandbox as sandbox
 
-_PARTS = {"sandbox": "limnos.process.sandbox", "shell": "limnos.agent.shell"}
+_PARTS = {
+    "export": "limnos.agent.export",
+    "sandbox": "limnos.process.sandbox",
+    "shell": "limnos.agent.shell",
+}
 
 
 def __getattr__(name: str) -> object:

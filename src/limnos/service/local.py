@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, cast
 
+from limnos.agent import deferred
 from limnos.agent.build import Home, Opening, home, model_of, open_session
 from limnos.agent.clock import RandomIds
-from limnos.agent.export import export_markdown, export_openai
 from limnos.agent.masking import mask_of, scanner_of
 from limnos.agent.runner import Input, Runner
 from limnos.agent.settings import KEYS, Environment, Settings, parse_value, with_workspace
@@ -209,9 +209,10 @@ class LocalKernel:
         conversation = fold(events)
         scanner = scanner_of(self._base.environment, self._settings)
         if form == "openai":
-            return export_openai(conversation, scanner)
+            return deferred.export.export_openai(conversation, scanner)
         titles = [event.title for event in events if isinstance(event, SessionChanged) and event.title]
-        return export_markdown(conversation, titles[-1] if titles else conversation.title or session, scanner)
+        title = titles[-1] if titles else conversation.title or session
+        return deferred.export.export_markdown(conversation, title, scanner)
 
     async def close(self) -> None:
         """See `Kernel`."""
