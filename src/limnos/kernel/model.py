@@ -1,7 +1,7 @@
 """The seam to language models: one request in, one stream of deltas out."""
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from limnos.kernel.messages import Message, ToolCall
@@ -17,8 +17,7 @@ class ToolSpec(NamedTuple):
     parameters: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One call of a model.
 
     `max_tokens` bounds the reply, reasoning included. `extra` passes through to the route untouched.
@@ -28,7 +27,7 @@ class Request:
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int = 1024
     temperature: float = 0.0
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra: Mapping[str, Any] = MappingProxyType({})
 
 
 class TextDelta(NamedTuple):

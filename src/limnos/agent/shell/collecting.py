@@ -20,8 +20,8 @@ from limnos.agent.shell.lexer import TOO_DEEP
 from limnos.agent.shell.network import brings_text, needs_network
 from limnos.agent.shell.options import Call
 from limnos.agent.shell.parts import KINDS, command_part, file_part
-from limnos.agent.shell.pieces import Piece, Token
-from limnos.agent.shell.place import UNKNOWN, Place, meanings
+from limnos.agent.shell.pieces import Piece, Token, takes_output
+from limnos.agent.shell.place import MAX_FOLDERS, UNKNOWN, Place, join, meanings
 from limnos.agent.shell.policies.builtins import leaves_folder
 from limnos.agent.shell.policies.judging import is_listed, part_reason
 from limnos.agent.shell.policies.unsafe import is_interpreter, is_shell
@@ -42,7 +42,6 @@ from limnos.kernel.findings import Part
 
 MAX_DEPTH = 12  # texts and wrappers inside each other
 MAX_NODES = 45  # constructs inside each other, whatever they are
-MAX_FOLDERS = 8
 MAX_CALLS = 16  # of functions whose bodies are looked at again
 _PRINTS = frozenset({"echo", "printf"})
 _WITH_HEAD = frozenset({"for", "select", "case", "[[", "((", "coproc"})
@@ -88,7 +87,7 @@ class Collector:
             if item.after != "&&" and len(seen) > 1:
                 folders[:] = seen
             self._pipeline(item.pipeline, scope)
-            _join(seen, folders)
+            join(seen, folders)
 
     def _pipeline(self, pipeline: Pipeline, scope: Scope) -> None:
         if "!" in pipeline.prefix:
@@ -107,7 +106,7 @@ class Collector:
             folders = list(self._known.folders)
             self._node(stage, current)
             if len(pipeline.stages) > 1:
-                _join(self._known.folders, folders)
+                join(self._known.folders, folders)
 
     def _node(self, node: Node, scope: Scope) -> None:
         if self._nodes >= MAX_NODES:
@@ -141,7 +140,7 @@ class Collector:
         if node.kind == "(":
             self._known.folders[:] = folders
         elif node.kind != "{":
-            _join(self._known.folders, folders)
+            join(self._known.folders, folders)
         self._redirects(node.redirects, scope, self._foreign > before)
 
     def _text(self, token: Token, scope: Scope) -> str:
@@ -156,7 +155,7 @@ class Collector:
         foreign = False
         for piece in pieces:
             foreign = foreign or piece.name in self._foreign_names
-            if piece.tokens and not _takes_output(piece):
+            if piece.tokens and not takes_output(piece):
                 foreign = foreign or (scope.input.foreign and piece.kind == "command")
                 self._inside(piece, scope._replace(input=Input(False, scope.input.foreign), unseen=""))
             if piece.inner:
@@ -166,7 +165,7 @@ class Collector:
     def _outputs(self, pieces: tuple[Piece, ...], scope: Scope, foreign: bool) -> None:
         """`>(…)` in a word: a command that reads what this one writes."""
         for piece in pieces:
-            if piece.tokens and _takes_output(piece):
+            if piece.tokens and takes_output(piece):
                 self._inside(piece, scope._replace(input=Input(True, foreign), unseen=""))
 
     def _inside(self, piece: Piece, scope: Scope) -> None:
@@ -312,7 +311,7 @@ class Collector:
     ) -> None:
         """The commands inside a command, in the folders that it `entered` as well."""
         before = list(self._known.folders)
-        _join(self._known.folders, list(entered))
+        join(self._known.folders, entered)
         for inner in unwrapped.inner:
             self._inner(inner, arguments, scope)
         if entered:
@@ -392,17 +391,6 @@ class Collector:
             name = arguments[place].guess.rpartition("/")[2]
             args = tuple(one.guess for one in arguments[place + 1 :])
             self.record.deny(call_denial(self._call(name, args, scope)) if args else None)
-
-
-def _join(folders: list[str], more: list[str]) -> None:
-    """Add folders that a command may be in as well."""
-    for folder in more:
-        if folder not in folders and len(folders) < MAX_FOLDERS:
-            folders.append(folder)
-
-
-def _takes_output(piece: Piece) -> bool:
-    return piece.kind == "process" and piece.text.startswith(">")
 
 
 def _reason(call: Call, unwrapped: Unwrapped | None) -> str:

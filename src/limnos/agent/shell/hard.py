@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from limnos.agent.shell.code import code_denial
 from limnos.agent.shell.machine import device_denial, machine_denial
 from limnos.agent.shell.options import Call
-from limnos.agent.shell.place import Place, is_within, meanings, reaches_state
+from limnos.agent.shell.place import MAX_FOLDERS, Place, is_within, meanings, reaches_state
 from limnos.agent.shell.policies.unsafe import REASONS, is_interpreter
 from limnos.agent.shell.refusal import refuse
 from limnos.agent.shell.trees import tree_denial
@@ -58,6 +58,8 @@ def entered_folders(call: Call) -> tuple[str, ...]:
     """The folders that flags of `call` make it work in."""
     flags = _FOLDER_FLAGS.get(call.name, ())
     words = [value for flag in flags for value in _given(call.args, flag)]
+    if len(words) > MAX_FOLDERS:
+        words = [*words[: MAX_FOLDERS // 2], *words[-MAX_FOLDERS // 2 :]]
     return tuple(path for word in words for path in meanings(word, call.place, call.folders).absolute)
 
 

@@ -34,3 +34,8 @@ class Token(NamedTuple):
     pieces: tuple[Piece, ...] = ()
     start: int = 0
     descriptor: str = ""
+
+
+def takes_output(piece: Piece) -> bool:
+    """Whether a piece is `>(…)`, a command that reads what the command writes."""
+    return piece.kind == "process" and piece.text.startswith(">")

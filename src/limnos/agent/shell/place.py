@@ -9,6 +9,7 @@ from typing import NamedTuple
 from limnos.agent.shell.tables import names
 from limnos.kernel.protected import name_key, protected
 
+MAX_FOLDERS = 8
 UNKNOWN = "\0"  # stands in a guessed text for what only the shell knows
 # Links of a process: to its root and to its folder.
 _PROCESS_LINK = re.compile(r"/+proc/+[^/]+/+(?:task/+[^/]+/+)?(root|cwd)(?=/|$)")
@@ -75,6 +76,13 @@ def meanings(text: str, place: Place, folders: Sequence[str]) -> Paths:
         if "\0" not in path:
             found[place.resolve(posixpath.join(folder, text))] = None
     return Paths(tuple(found), known)
+
+
+def join(folders: list[str], more: Iterable[str]) -> None:
+    """Add folders that a command may be in as well."""
+    for folder in more:
+        if folder not in folders and len(folders) < MAX_FOLDERS:
+            folders.append(folder)
 
 
 def normal(path: str) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
@@ -60,21 +59,21 @@ def search_tools(files: Files) -> list[Tool]:
     ]
 
 
-@dataclass(slots=True)
 class _Found:
     """What a search has seen; what it did not look at is said, so that "nothing" never means "never was"."""
 
-    lines: list[str] = field(default_factory=list[str])
-    files: list[str] = field(default_factory=list[str])
-    names: int = 0
-    skipped: int = 0
-    left_out: set[str] = field(default_factory=set[str])
-    stopped: bool = False
-    matching_names: list[str] = field(default_factory=list[str])
-    looked_at: list[str] = field(default_factory=list[str])
-    unseen: int = 0
-    most: int | None = None
-    watch: Watch = field(default_factory=lambda: Watch(SECONDS))
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.files: list[str] = []
+        self.names = 0
+        self.skipped = 0
+        self.left_out: set[str] = set()
+        self.stopped = False
+        self.matching_names: list[str] = []
+        self.looked_at: list[str] = []
+        self.unseen = 0
+        self.most: int | None = None
+        self.watch = Watch(SECONDS)
 
     def note_name(self, name: str, finder: Finder) -> None:
         """Keep a name that holds the query: who looks for text may have meant a file or folder."""
