@@ -389,7 +389,7 @@ class Collector:
         """A program that is not known may be a wrapper: what follows may be a command."""
         for place in range(1, min(len(arguments), 8)):
             name = arguments[place].guess.rpartition("/")[2]
-            args = tuple(one.guess for one in arguments[place + 1 :])
+            args = tuple(one.guess for one in arguments[place + 1 : place + 100])
             self.record.deny(call_denial(self._call(name, args, scope)) if args else None)
 
 

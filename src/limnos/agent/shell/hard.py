@@ -81,7 +81,7 @@ def _state_error() -> ToolError:
 def _state(call: Call) -> ToolError | None:
     if call.name in TEXT_ONLY:
         return None
-    for word in _without_pattern(call):
+    for word in dict.fromkeys(_without_pattern(call)):
         for path in _paths_in(word):
             if reaches_state(meanings(path, call.place, call.folders), call.place):
                 return _state_error()

@@ -94,7 +94,7 @@ def _disk(call: Call) -> ToolError | None:
         return refuse(f"{call.name} deletes volumes of the machine", "leave it to the person")
     if set(call.args[:1]) & _POOLS.get(call.name, frozenset()):
         return refuse(f"{call.name} {call.args[0]} destroys disks", "leave it to the person")
-    for path in _written(call):
+    for path in dict.fromkeys(_written(call)):
         absolute = meanings(path, call.place, call.folders).absolute
         if error := device_denial(path, call.name, absolute):
             return error

@@ -10,6 +10,7 @@ from limnos.agent.shell.tables import names
 from limnos.kernel.protected import name_key, protected
 
 MAX_FOLDERS = 8
+MAX_PATHS = 2_000  # of one command that are looked at before it passes
 UNKNOWN = "\0"  # stands in a guessed text for what only the shell knows
 # Links of a process: to its root and to its folder.
 _PROCESS_LINK = re.compile(r"/+proc/+[^/]+/+(?:task/+[^/]+/+)?(root|cwd)(?=/|$)")
@@ -150,7 +151,10 @@ def protected_name(paths: Paths, place: Place) -> str:
 
 def first_fault(paths: Iterable[str], place: Place, folders: Sequence[str]) -> str:
     """Why something may not be written at one of `paths`: a short phrase, "" when all may be."""
-    for text in paths:
+    different = dict.fromkeys(paths)
+    if len(different) > MAX_PATHS:
+        return f"{len(different)} paths, more than can be looked at"
+    for text in different:
         paths_of = meanings(text, place, folders)
         if not paths_of.known:
             return "a path that only the shell knows"

@@ -91,7 +91,7 @@ def _is_system(name: str) -> bool:
 
 
 def _deletion(call: Call) -> ToolError | None:
-    for path in _deleted(call):
+    for path in dict.fromkeys(_deleted(call)):
         if found := removes_tree(path, call.place, call.folders):
             return refuse(
                 f"this deletes all of {found}, a folder of the system or the home",

@@ -6,7 +6,7 @@ What such a program does with `|cmd`, `@file`, `NAME=value`, an address or anoth
 import re
 
 from limnos.agent.shell.options import UNSEEN_WORDS, Call, Policy
-from limnos.agent.shell.place import first_fault
+from limnos.agent.shell.place import MAX_PATHS, first_fault
 from limnos.agent.shell.policies.targets import first_is
 from limnos.agent.shell.policies.unsafe import is_interpreter, is_shell
 from limnos.agent.shell.tables import names
@@ -36,7 +36,10 @@ def unlisted_fault(call: Call) -> str:
     flag = next((word for word in call.args if word.startswith("-") and len(word) > 1), "")
     if flag:
         return f"the flag {flag} is not known"
-    return next(filter(None, (_odd(word, call) for word in call.args)), "")
+    different = dict.fromkeys(call.args)
+    if len(different) > MAX_PATHS:
+        return f"gets {len(different)} words, more than can be looked at"
+    return next((fault for word in different if (fault := _odd(word, call))), "")
 
 
 def _odd(word: str, call: Call) -> str:
