@@ -23,7 +23,7 @@ from limnos.agent.shell.parts import KINDS, command_part, file_part
 from limnos.agent.shell.pieces import Piece, Token, takes_output
 from limnos.agent.shell.place import MAX_FOLDERS, UNKNOWN, Place, join, meanings
 from limnos.agent.shell.policies.builtins import leaves_folder
-from limnos.agent.shell.policies.judging import is_listed, part_reason
+from limnos.agent.shell.policies.judging import is_listed
 from limnos.agent.shell.policies.unsafe import is_interpreter, is_shell
 from limnos.agent.shell.rebuild import is_free
 from limnos.agent.shell.record import NO_INPUT, OUTSIDE, Argument, Input, Record, Scope
@@ -37,7 +37,7 @@ from limnos.agent.shell.values import (
     text_of_document,
 )
 from limnos.agent.shell.words import guesses, start, text_of
-from limnos.agent.shell.wrappers import Inner, Unwrapped, unwrap
+from limnos.agent.shell.wrappers import Inner, Unwrapped, reason_of, unwrap
 from limnos.kernel.findings import Part
 
 MAX_DEPTH = 12  # texts and wrappers inside each other
@@ -181,7 +181,7 @@ class Collector:
         value = " ".join(guesses(assignment.value, self._known))
         self._known.values[assignment.name] = [*self._known.values.get(assignment.name, [])[-3:], value]
         if " " in value:
-            self._line(value, scope._replace(silent=True))
+            self._line(value, scope._replace(silent=True, hints=not scope.silent))
 
     def _simple(self, node: Simple, scope: Scope) -> None:
         for assignment in node.assignments:
@@ -290,7 +290,7 @@ class Collector:
         self._foreign += brings_text(call)
         self._foreign += name in _PRINTS and any(one.foreign for one in arguments)
         unwrapped = unwrap(call)
-        reason = _reason(call, unwrapped)
+        reason = reason_of(call, unwrapped)
         if name in LEARNS:
             self._learn(call, arguments, scope)
         if name in ("cd", "pushd"):
@@ -360,7 +360,8 @@ class Collector:
     def _hidden(self, call: Call, scope: Scope) -> None:
         for hidden in hidden_lines(call):
             silent = scope.silent or not hidden.certain
-            self._line(hidden.line, scope._replace(silent=silent, input=NO_INPUT))
+            hints = hidden.likely and (scope.hints or not scope.silent)
+            self._line(hidden.line, scope._replace(silent=silent, hints=hints, input=NO_INPUT))
 
     def _inner(self, inner: Inner, arguments: list[Argument], scope: Scope) -> None:
         if inner.line is not None:
@@ -391,9 +392,4 @@ class Collector:
             name = arguments[place].guess.rpartition("/")[2]
             args = tuple(one.guess for one in arguments[place + 1 : place + 100])
             self.record.deny(call_denial(self._call(name, args, scope)) if args else None)
-
-
-def _reason(call: Call, unwrapped: Unwrapped | None) -> str:
-    if unwrapped is None or unwrapped.by_policy:
-        return part_reason(call)
-    return f"{call.name} {unwrapped.fault}" if unwrapped.fault else ""
+            self.record.hint((name, *args), scope=scope)

@@ -14,12 +14,13 @@ from limnos.agent.shell.policies.unsafe import REASONS, is_interpreter
 
 _STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`")
 _ESCAPE = re.compile(
-    r":!(.+)|(?:^|\n|\\n)!(.+?)(?:\\n|\n|$)|\\!\s*(.+)|^\.(?:shell|system)\s+(.+)", re.DOTALL
+    r"[:+]!(.+)|(?:^|\n|\\n)!(.+?)(?:\\n|\n|$)|\\!\s*(.+)|^\.(?:shell|system)\s+(.+)", re.DOTALL
 )
 _RUN_CALL = re.compile(
     r"\b(?:system|exec\w*|popen\w*|run|call|check_\w+|spawn\w*|Popen|shell_exec|passthru|execute)\b"
     r"[\s(\[{]*((?:[\"'][^\"'\n]*[\"'][\s,)\[\]}]*){1,12})"
 )
+_COMMAND_SETTING = re.compile(r"(?i)(?:proxy|local|remote|knownhosts)command[= ](.+)")
 _RUN_WORD = re.compile(r"^(?:shell|spawn|system|!)\s+([^\n;]+)")
 _SED_RUN = re.compile(r"(?:^|[;\n}\d$/])\s*e\s+([^\n]+)")
 _GIT_VALUES = frozenset(
@@ -45,17 +46,22 @@ _PLAIN_TEXT = frozenset({"echo", "printf", "grep", "egrep", "fgrep", "rg", "ag",
 
 
 class Hidden(NamedTuple):
-    """A line; `certain`: it is there to run, not only text that looks like it."""
+    """A line; `certain`: it is there to run, `likely`: where a line to run stands, else only text."""
 
     line: str
     certain: bool = False
+    likely: bool = True
 
 
 def hidden_lines(call: Call) -> Iterator[Hidden]:
     """The lines that `call` may hand to a shell."""
     certain = call.name in ("trap", "mapfile", "readarray") or (call.name == "git" and _git_runs(call))
-    for line in () if call.name in _PLAIN_TEXT else _lines(call):
+    if call.name in _PLAIN_TEXT:
+        return
+    for line in _lines(call):
         yield Hidden(line, certain)
+    if is_interpreter(call.name):
+        yield from (Hidden(found, likely=False) for word in call.args for found in _strings(word))
 
 
 def _git_runs(call: Call) -> bool:
@@ -68,9 +74,10 @@ def _lines(call: Call) -> Iterator[str]:
     if call.name in _OF_PROGRAM:
         yield from _OF_PROGRAM[call.name](call)
     elif is_interpreter(call.name):
-        yield from (found for word in call.args for found in (*_strings(word), *_called(word)))
+        yield from (found for word in call.args for found in _called(word))
     elif call.name in REASONS:
         yield from (found for word in call.args for found in _escapes(word))
+        yield from _flag_values(call)
     else:
         yield from _flag_values(call)
 
@@ -160,6 +167,7 @@ def _started(call: Call) -> Iterator[str]:
 def _escapes(text: str) -> Iterator[str]:
     for match in _ESCAPE.finditer(text[:20_000]):
         yield next(group for group in match.groups() if group is not None)
+    yield from _COMMAND_SETTING.findall(text[:20_000])
     yield from _strings(text)
 
 

@@ -35,6 +35,8 @@ def command_part(shown: tuple[str, ...], arguments: Sequence[Argument], call: Ca
     guess = tuple(one.guess for one in arguments)
     written = tuple(one.written for one in arguments)
     spellings = {(call.name, *shown[1:]), written, guess, (call.name, *guess[1:]), _without_globals(call)}
+    if call.unseen:
+        spellings |= {(*words, "{}") for words in spellings if words}
     also = [words for words in spellings - {shown, ()} if UNKNOWN not in "".join(words)]
     return Part(shown, tuple(sorted(also)), call.place.program(word), reason)
 

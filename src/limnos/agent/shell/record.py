@@ -7,6 +7,7 @@ from limnos.kernel.findings import Findings, Part
 from limnos.kernel.messages import ToolError
 
 MAX_REASONS = 50
+MAX_HINTS = 64
 
 
 class Argument(NamedTuple):
@@ -35,14 +36,15 @@ NO_INPUT = Input()
 class Scope(NamedTuple):
     """Around a command: its input, how many texts stand around it, what is added to its words.
 
-    `silent`: it is not known to run at all, so it is looked at for hard denials only. `program`: the
-    command whose redirections are looked at.
+    `silent`: it is not known to run at all, so it is looked at for hard denials, and when `hints` for rules
+    that deny or ask. `program`: the command whose redirections are looked at.
     """
 
     input: Input = NO_INPUT
     depth: int = 0
     unseen: Literal["", "paths", "words"] = ""
     silent: bool = False
+    hints: bool = False
     program: str = ""
 
 
@@ -56,12 +58,20 @@ class Record:
         self.parts: list[Part] = []
         self.network: dict[str, None] = {}
         self._reasons: dict[str, None] = {}
+        self._hints: dict[tuple[str, ...], None] = {}
         self._denied: ToolError | None = None
 
     def part(self, part: Part, scope: Scope) -> None:
         """A thing that the command does."""
         if not scope.silent:
             self.parts.append(part)
+        else:
+            self.hint(part.words, *part.also, scope=scope)
+
+    def hint(self, *commands: tuple[str, ...], scope: Scope) -> None:
+        """Commands that may run as well: rules that deny or ask meet them, no rule has to cover them."""
+        if (scope.hints or not scope.silent) and len(self._hints) < MAX_HINTS:
+            self._hints.update(dict.fromkeys(words for words in commands if words and words[0]))
 
     def ask(self, sentence: str, scope: Scope = OUTSIDE) -> None:
         """Why no rule lets this pass."""
@@ -84,4 +94,9 @@ class Record:
 
     def findings(self) -> Findings:
         """All of it, for the gate."""
-        return Findings(tuple(self.parts), tuple(self._reasons), denied=self._denied)
+        parts = self.parts
+        if self._hints and parts:
+            parts = [parts[0]._replace(also=(*parts[0].also, *self._hints)), *parts[1:]]
+        elif self._hints:
+            parts = [Part(words) for words in self._hints]
+        return Findings(tuple(parts), tuple(self._reasons), denied=self._denied)

@@ -287,7 +287,7 @@ def value_of(piece: Piece, known: Known) -> list[str]:
     if name in known.values:
         return known.values[name][:MAX_VALUES]
     if not (name[:1].isalpha() or name[:1] == "_") or name == "_":
-        return [UNKNOWN]
+        return [""] if name in ("@", "*") else [UNKNOWN]
     operator = "".join(one.text for one in piece.inner[:2])
     if operator.startswith((":-", "-", ":=", "=")):
         behind = piece.inner[2 if operator.startswith(":") else 1 :]
@@ -300,6 +300,8 @@ def _printed(piece: Piece, known: Known) -> list[str]:
     words = [token for token in piece.tokens if token.kind == "word"]
     if words and words[0].text == "cd" and words[-1].text == "pwd":
         return [field for word in words[1:-1] for field in guesses(word.pieces, known)] or [known.place.home]
+    if not piece.tokens:
+        return [""]
     if len(words) != len(piece.tokens) or not words:
         return [UNKNOWN]
     if words[0].text == "pwd" and len(words) == 1:

@@ -121,7 +121,9 @@ WRAPPERS: dict[str, Wrapper] = {
     "bunx": _plain("", "bun package:"),
     "uvx": _plain("q", "from: with: python: quiet"),
     "watchexec": _plain("e:w:i:crnq", "exts: watch: ignore: clear restart"),
-    "nodemon": _plain("e:w:i:qx:", "ext: watch: ignore: exec: quiet"),
+    "nodemon": Wrapper(
+        Policy("e:w:i:qx:", "ext: watch: ignore: exec: quiet", stops=True), lines=("-x", "--exec")
+    ),
     "perf": _plain("", "", 1),
     "rr": _plain("", "", 1),
     "su": Wrapper(

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from limnos.agent.shell.options import UNSEEN_WORDS, Call, Options, read_options
 from limnos.agent.shell.policies.builtins import ALWAYS
 from limnos.agent.shell.policies.find import read_search
+from limnos.agent.shell.policies.judging import part_reason
 from limnos.agent.shell.policies.unsafe import REASONS, is_shell
 from limnos.agent.shell.wrapper_tables import (
     ENV,
@@ -52,7 +53,16 @@ def unwrap(call: Call) -> Unwrapped | None:
     return found
 
 
+def reason_of(call: Call, unwrapped: Unwrapped | None) -> str:
+    """Why `call`, which `unwrap` has looked at, does more than its program is for: a sentence or ""."""
+    if unwrapped is None or unwrapped.by_policy:
+        return part_reason(call)
+    return f"{call.name} {unwrapped.fault}" if unwrapped.fault else ""
+
+
 def _unwrapped(call: Call) -> Unwrapped | None:
+    if call.name[:1] == "g" and call.name[1:] in _GNU:
+        call = call._replace(name=call.name[1:])
     if call.name in _SPECIAL:
         return _SPECIAL[call.name](call)
     if is_shell(call.name):
@@ -90,7 +100,12 @@ def _ordinary(call: Call, wrapper: Wrapper) -> Unwrapped:
 def _words(call: Call, options: Options, skip: int) -> tuple[Inner, ...]:
     """The command behind the flags. A flag that is not known may have a value: then both readings."""
     first = options.behind + skip
-    starts = range(first, first + (2 if options.faults else 1))
+    starts = [*range(first, first + (2 if options.faults else 1))]
+    if call.name == "setarch":  # the name of the machine may be left out
+        starts.append(first - 1)
+    elif call.args[first : first + 1] and call.args[first].startswith("-"):
+        plain = next((at for at in range(first, len(call.args)) if call.args[at][:1] != "-"), first)
+        starts = [plain, plain + 1]
     return tuple(
         Inner(start, len(call.args)) for start in _behind_settings(call, starts) if start < len(call.args)
     )
@@ -210,6 +225,7 @@ def _subcommand(call: Call) -> Unwrapped | None:
     return Unwrapped((*lines, *((inner,) if inner.first < len(call.args) else ())), by_policy=True)
 
 
+_GNU = frozenset({"timeout", "nice", "env", "xargs", "find", "stdbuf", "nohup"})
 _SPECIAL = {
     "env": _env,
     "xargs": _xargs,
