@@ -146,3 +146,27 @@ def test_commits_carry_the_name_of_the_person(tmp_path: Path, monkeypatch: pytes
     box.text("run_command", command="git add a && git commit -qm x")
     assert box.text("run_command", command="git log '--format=%an <%ae>'") == "A Person <a@example.org>\n"
     assert box.text("run_command", command="git config core.editor || echo none") == "none\n"
+
+
+def test_a_command_that_asks_for_the_network_is_one_more_thing_to_allow(work: Path) -> None:
+    commands, asked = commands_in(work), {"command": "ls", "network": True}
+
+    assert commands.preflight(asked) is None
+    assert [part.words for part in commands.findings(asked).parts] == [("ls",), ("network",)]
+    profile = commands.profile(asked)
+    assert profile is not None
+    assert profile.network
+
+
+def test_a_link_that_leads_elsewhere_by_now_is_read_anew(work: Path) -> None:
+    commands, asked = commands_in(work), {"command": "echo x > link"}
+    (work / "plain").touch()
+    (work / "link").symlink_to("plain")
+    before, state = commands.findings(asked), commands.state(asked)
+    (work / "link").unlink()
+    (work / "link").symlink_to(work / ".limnos" / "rules.toml")
+    after = commands.findings(asked)
+
+    assert before.denied is None
+    assert after.denied is not None
+    assert commands.state(asked) != state

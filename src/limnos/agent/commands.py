@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from limnos.agent import deferred
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 NETWORK = Part(("network",), reason="it asks for the network")
 SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin"
 MAX_SCRIPTS = 32
-_PLANTED = "of this folder"
 SHELL_FLAGS = ("bash", "--norc", "--noprofile", "-c")
 
 
@@ -52,39 +50,52 @@ class Commands:
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
-        self._inspect: Callable[[str], Inspection] = lru_cache(maxsize=64)(self._read)
+        self._last: tuple[str, Inspection] | None = None
 
-    def inspection(self, arguments: Arguments) -> "Inspection":
-        """What the command line of these arguments means."""
-        return self._inspect(str(arguments["command"]))
+    def inspection(self, arguments: Arguments, *, anew: bool = False) -> "Inspection":
+        """What the command line means: as it was read last, or `anew`, since links may lead elsewhere."""
+        command = str(arguments["command"])
+        if anew or self._last is None or self._last[0] != command:
+            self._last = (command, deferred.shell.inspect(command, self._bench.place()))
+        return self._last[1]
 
     def findings(self, arguments: Arguments) -> Findings:
-        """What the gate decides on; without a sandbox every command asks. Programs are looked up anew."""
-        found = self.inspection(arguments).findings
-        parts = tuple(self._located(part) for part in found.parts)
+        """What the gate decides on, read anew; without a sandbox every command asks."""
+        found = self.inspection(arguments, anew=True).findings
+        parts = self._parts(arguments)
         if arguments.get("network", False):
             parts = (*parts, NETWORK)
         sandbox = self._bench.sandbox()
         always = f"no sandbox holds it: {sandbox.why}" if isinstance(sandbox, NoSandbox) else found.always
         return found._replace(parts=parts, always=always)
 
+    def _parts(self, arguments: Arguments) -> tuple[Part, ...]:
+        """The simple commands with the files that their programs are now, and which the workspace planted."""
+        return tuple(self._located(part) for part in self.inspection(arguments).findings.parts)
+
     def _located(self, part: Part) -> Part:
-        """`part` with the file that its program is now, and a reason when the workspace put it there."""
-        if not part.words or part.words[0][:1] in ("<", ">", "&"):
+        if not part.words or part.words[0][:1] in ("<", ">"):
             return part
-        word = part.words[0]
-        program = self._bench.place().program(word)
-        planted = program.startswith(self._bench.workspace + "/") and "/" not in word
-        if planted and (usual := shutil.which(word, path=SYSTEM_PATH)):
-            why = f"{word} is {os.path.relpath(program, self._bench.workspace)} {_PLANTED}, not {usual}"
-            return part._replace(program=program, reason=why)
-        return part._replace(program=program)
+        part = part._replace(program=self._bench.place().program(part.words[0]))
+        usual = self._hidden_by(part)
+        if not usual:
+            return part
+        own = os.path.relpath(part.program, self._bench.workspace)
+        why = f"{part.words[0]} is {own} of this folder, not {usual}"
+        return part._replace(reason=f"{why}; {part.reason}" if part.reason else why)
+
+    def _hidden_by(self, part: Part) -> str:
+        """The system's program in whose place the workspace has put its own; empty when it has not."""
+        word = part.words[0] if part.words else "/"
+        if "/" in word or not part.program.startswith(self._bench.workspace + "/"):
+            return ""
+        return shutil.which(word, path=SYSTEM_PATH) or ""
 
     def preview(self, arguments: Arguments) -> Preview:
         """The command, what it does in a few words, what it needs, and the rule that *always* would store."""
         inspection = self.inspection(arguments)
         needs = deferred.shell.network_programs(inspection)
-        parts = self.findings(arguments).parts
+        parts = self._parts(arguments)
         special = inspection.findings.reasons or any(part.reason for part in parts)
         reasons = () if special else (headline(parts),)
         if needs:
@@ -98,7 +109,7 @@ class Commands:
         inspection = self.inspection(arguments)
         if isinstance(inspection.plan, deferred.shell.Text) or "||" in str(arguments["command"]):
             return None
-        parts = self.findings(arguments).parts
+        parts = self._parts(arguments)
         for part in parts:
             if self._is_missing(part):
                 name = part.words[0]
@@ -110,19 +121,14 @@ class Commands:
         return next((fault for fault in faults if fault is not None), None)
 
     def state(self, arguments: Arguments) -> str:
-        """A digest of all that decides what runs: the plan, the programs, the environment, the sandbox."""
-        inspection, parts = self.inspection(arguments), self.findings(arguments).parts
+        """A digest of what runs: the reading, programs, scripts named to an interpreter, the surroundings."""
+        inspection, parts = self.inspection(arguments), self._parts(arguments)
         programs = [[part.program, _identity(part.program)] for part in parts if part.program]
         scripts = [_identity(path) for part in parts for path in self._scripts(part)]
         plan = argv_of(inspection.plan)
         profile = self.profile(arguments)
-        known = [
-            plan,
-            programs,
-            scripts,
-            sorted(self._bench.environment.items()),
-            profile.digest() if profile else "",
-        ]
+        around = [sorted(self._bench.environment.items()), profile.digest() if profile else ""]
+        known = [plan, repr(inspection.findings), programs, scripts, around]
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
 
     def sandbox(self, arguments: Arguments) -> str:
@@ -135,7 +141,7 @@ class Commands:
         if isinstance(self._bench.sandbox(), NoSandbox):
             return None
         needs = deferred.shell.network_programs(self.inspection(arguments))
-        planted = any(_PLANTED in part.reason for part in self.findings(arguments).parts)
+        planted = any(map(self._hidden_by, self._parts(arguments)))
         network = bool(arguments.get("network", False)) or bool(needs and not planted)
         writable = [name.removesuffix(":rw") for name in self._bench.folders if name.endswith(":rw")]
         readable = [name for name in self._bench.folders if not name.endswith(":rw")]
@@ -156,24 +162,23 @@ class Commands:
             return nullcontext(spec)
         return sandbox.enter(spec, profile)
 
-    def _read(self, command: str) -> "Inspection":
-        return deferred.shell.inspect(command, self._bench.place())
-
     def _rule(self, arguments: Arguments) -> Rule | None:
         pattern = deferred.shell.suggestion(self.inspection(arguments))
-        first, *more = self.findings(arguments).parts or (Part(),)
-        if pattern is None or more or _PLANTED in first.reason:
+        first, *more = self._parts(arguments) or (Part(),)
+        if pattern is None or more or arguments.get("network", False) or self._hidden_by(first):
             return None
         return Rule("allow", "run_command", pattern, program=first.program)
 
     def _scripts(self, part: Part) -> list[str]:
         """The files of the workspace that an interpreter is told to run."""
-        if not part.words or os.path.basename(part.words[0]) not in INTERPRETERS:
+        if not part.words or os.path.basename(part.words[0]).rstrip("0123456789.") not in INTERPRETERS:
             return []
-        paths = (os.path.join(self._bench.workspace, word) for word in part.words[1:MAX_SCRIPTS])
+        paths = (os.path.join(self._bench.workspace, word) for word in part.words[1 : MAX_SCRIPTS + 1])
         return [path for path in paths if os.path.isfile(path)]
 
     def _is_missing(self, part: Part) -> bool:
+        if part == NETWORK:
+            return False
         word = part.words[0] if part.words else ""
         plain = bool(word) and word[0] not in "<>&" and "/" not in word
         return plain and not part.program and word not in deferred.shell.BUILTINS

@@ -35,7 +35,7 @@ _GIT = {
     "revert": "takes a commit back", "cherry-pick": "takes over a commit", "init": "makes a repository",
 }  # fmt: skip
 INTERPRETERS = frozenset({
-    "python", "python3", "node", "ruby", "perl", "php", "lua", "bash", "sh", "zsh", "dash", "deno", "bun",
+    "python", "node", "ruby", "perl", "php", "lua", "bash", "sh", "zsh", "dash", "deno", "bun",
     "java",
 })  # fmt: skip
 _READERS = frozenset({
@@ -66,7 +66,7 @@ def _doing(words: Sequence[str]) -> str:
         return f"git {operands[0]} {known}" if known else ""
     if program in _ALONE:
         return f"{program} {_ALONE[program]}"
-    if program in INTERPRETERS:
+    if program.rstrip("0123456789.") in INTERPRETERS:
         return f"{program} runs a program of its own"
     return "" if program in _READERS or not program[:1].isalnum() else f"it runs {program}"
 

@@ -58,11 +58,20 @@ class _FreshMask(Mask):
 
     def __call__(self, event: E) -> E:
         """See `Mask`."""
-        if (stamp := self._stamp()) != self._seen:
-            self._seen = stamp
-            with suppress(LimnosError):  # a store that is broken now hides what it did
-                self.add(_forms(configured_values(self._environment, self._settings)))
+        self._refresh()
         return super().__call__(event)
+
+    def text(self, text: str) -> str:
+        """See `Mask`."""
+        self._refresh()
+        return super().text(text)
+
+    def _refresh(self) -> None:
+        if (stamp := self._stamp()) == self._seen:
+            return
+        with suppress(LimnosError):  # a store that cannot be read now is read at the next event
+            self.add(_forms(configured_values(self._environment, self._settings)))
+            self._seen = stamp
 
     def _stamp(self) -> tuple[int, int]:
         try:

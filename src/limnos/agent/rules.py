@@ -195,7 +195,7 @@ class StoredRules:
 
 def short_name(rule: Rule) -> str:
     """A name of eight characters, made of what the rule says: the same rule has the same one."""
-    said = "\0".join((rule.effect, rule.tool, rule.match, rule.scope, rule.folder))
+    said = "\0".join(rule)
     return "r-" + hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:6]
 
 

@@ -1,4 +1,4 @@
-"""The approval gate: one function, called one moment before a call runs. There is no other way in.
+"""The approval gate: one function that every call passes before it runs. There is no other way in.
 
 Rules: deny beats ask beats allow. Without somebody to ask, what needs a yes is denied.
 """
@@ -31,7 +31,7 @@ from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import Preview, Tool, asks_of, findings_of, preview_of, rests_on
 
 MAX_QUESTIONS = 10  # a turn: more are answered without being read
-MAX_PARTS = 64  # of one question
+MAX_PARTS = 512  # of one question
 NOBODY = ToolError("refused", "this needs an approval, and nobody can answer", "say what you would have done")
 DENIED_BY_RULE = ToolError(
     "refused", "a rule of the person denies this", "do it another way, or ask the person about the rule"
@@ -116,8 +116,8 @@ class GateRules(NamedTuple):
 class Gate:
     """Decides about calls of one session.
 
-    A person's *always* adds to `rules`. `judge` decides before anybody is asked; it is another one only where
-    a record is replayed.
+    A person's *always* adds to `rules`, or to the book. `judge` decides before anybody is asked; it is one
+    of its own only where a record is replayed.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class Gate:
             case "once":
                 return Allowed(proposal.arguments, question.hash)
             case "always" if question.rule is not None:
-                self._keep(question.rule._replace(scope=answer.scope))
+                self._keep(_chosen(question.rule, answer))
                 return Allowed(proposal.arguments, question.hash)
             case "edit":
                 return self._edited(proposal, answer)
@@ -251,11 +251,10 @@ class Gate:
         if rule.scope == "session" or self._book is None:
             self.rules.append(rule._replace(scope="session"))
             return
-        kept = rule._replace(folder="") if rule.scope == "everywhere" else rule
         try:
-            self._book.keep(kept)
+            self._book.keep(rule)
         except LimnosError as error:
-            self.rules.append(rule)
+            self.rules.append(rule._replace(scope="session"))
             self._stream.emit(
                 Warned(
                     code="rule_not_stored",
@@ -301,6 +300,11 @@ def _asked(question: Question) -> ApprovalAsked:
     )
 
 
+def _chosen(rule: Rule, answer: Answer) -> Rule:
+    """The offered rule as the person wants it: one for everywhere is bound to no folder."""
+    return rule._replace(scope=answer.scope, folder="" if answer.scope == "everywhere" else rule.folder)
+
+
 def _answered(question: Question, answer: Answer, after_ms: int) -> ApprovalAnswered:
     stored = question.rule if answer.verdict == "always" else None
     return ApprovalAnswered(
@@ -311,7 +315,7 @@ def _answered(question: Question, answer: Answer, after_ms: int) -> ApprovalAnsw
         source=answer.source,
         reason=answer.reason,
         arguments=dict(answer.arguments) if answer.arguments is not None else None,
-        rule=rule_record(stored._replace(scope=answer.scope)) if stored else None,
+        rule=rule_record(_chosen(stored, answer)) if stored else None,
         after_ms=after_ms,
     )
 

@@ -148,12 +148,16 @@ class Calls:
         if isinstance(checked, ToolError):
             return self.fail(call, turn, checked)
         repeated = turn.repeats.verdict(tool, call.name, checked.value)
-        hopeless = repeated or preflight_of(tool, checked.value)
-        if hopeless is not None:
-            return self.fail(call, turn, hopeless)
+        if repeated is not None:
+            return self.fail(call, turn, repeated)
         looked = await self._before(call, tool, checked)
         if isinstance(looked, ToolError):
             return self.settle(call, "denied", looked)
+        return await self._ask(call, tool, looked, turn)
+
+    async def _ask(self, call: ToolCall, tool: Tool, looked: Valid, turn: TurnState) -> _Ready | ToolResult:
+        if (hopeless := preflight_of(tool, looked.value)) is not None:
+            return self.fail(call, turn, hopeless)
         try:
             decision = await self._gate.decide(self._proposal(call, tool, looked, turn), turn.cancel)
         except Cancelled:

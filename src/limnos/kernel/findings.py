@@ -28,8 +28,9 @@ class Findings(NamedTuple):
     """All that a call does. It passes by rules only when every part is covered and `reasons` is empty.
 
     `reasons` ask in every mode but yolo, whatever the rules say (a substitution, a variable, a construct
-    that is not known). `denied` is a hard denial: no mode, rule or person lifts it. `rests_on` names what all
-    this was read from, where that can change: it goes into an approval's hash, and to the tool when it runs.
+    that is not known). `always` asks in yolo too, and nothing can be stored then (there is no sandbox).
+    `denied` is a hard denial: no mode, rule or person lifts it. `rests_on` names what all this was read from,
+    where that can change: it goes into an approval's hash, and to the tool when it runs.
     """
 
     parts: tuple[Part, ...]

@@ -1,4 +1,6 @@
-"""Names in a working folder that decide what runs later: one table for the file tools and for the sandbox.
+"""Names in a working folder that decide what runs later: the table of the file tools and of the gate.
+
+The sandbox has a list of its own, of those that it can hold.
 
 Writing one of them is a way to run something when nobody looks. This is data and comparison of names only;
 whoever asks resolves links first.

@@ -79,6 +79,10 @@ def test_a_command_of_the_agent_may_not_change_rules_trust_or_settings(tmp_path:
         ("trust", "add"),
         ("config", "set", "mode", "yolo"),
         ("config", "unset", "mode"),
+        ("trust", "remove"),
+        ("secrets", "set", "x"),
+        ("secrets", "remove", "x"),
+        ("model", "use", "qwen2.5-coder-0.5b"),
     ):
         done = limnos(tmp_path, *arguments, LIMNOS_COMMAND="1")
         assert done.returncode == 4, arguments

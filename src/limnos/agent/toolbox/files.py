@@ -229,8 +229,9 @@ class _FileTools:
 
     def _linked(self, path: str) -> str:
         """What the path really is, when a link stands between."""
-        real = self.subject({"path": path})
-        return "" if os.path.basename(path) == os.path.basename(real) else f", which is {real}"
+        real, written = self.subject({"path": path}), os.path.normpath(path)
+        same = written == real or (os.path.isabs(written) and written.endswith(f"/{real}"))
+        return "" if same else f", which is {real}"
 
     def _before(self, path: str) -> bytes:
         try:

@@ -7,6 +7,7 @@ from typing import Annotated
 from limnos.agent.models import SCRIPTED
 from limnos.agent.settings import load
 from limnos.agent.settings_file import set_value, unset_value
+from limnos.frontends.cli.ancestry import refuse_own_commands
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import chosen_name, fetch, weights
@@ -76,6 +77,7 @@ def get(
 
 def use(console: Console, name: _Name) -> None:
     """Use a model from now on; a server (PROVIDER/MODEL) is asked once first."""
+    refuse_own_commands("choosing the model")
     refuse_key("the name", name)
     told = ""
     if "/" in name and name.removeprefix("embedded/") not in catalogue():

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from limnos.agent.masking import references
 from limnos.agent.settings import load
+from limnos.frontends.cli.ancestry import refuse_own_commands
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.private import may_be_key
@@ -19,6 +20,7 @@ _KeyFile = Annotated[Path | None, Option("--key-file", metavar="FILE", help="rea
 
 def set_secret(console: Console, name: _Name, key_file: _KeyFile = None) -> None:
     """Store a value from --key-file, from stdin, or typed without echo."""
+    refuse_own_commands("changing secrets")
     store = _store(console, name, "set")
     store.set(name, read_secret(console, name, key_file))
     using = _using(console, name)
@@ -28,6 +30,7 @@ def set_secret(console: Console, name: _Name, key_file: _KeyFile = None) -> None
 
 def rotate(console: Console, name: _Name, key_file: _KeyFile = None) -> None:
     """Store a new value in the place of the old one."""
+    refuse_own_commands("changing secrets")
     store = _store(console, name, "rotate")
     store.require(name)
     store.rotate(name, read_secret(console, name, key_file))
@@ -40,6 +43,7 @@ def allow(
     purpose: Annotated[str, Argument(metavar="HOST", help="where its value may go too: a host, or a use")],
 ) -> None:
     """Let a secret be used for one more purpose than its first."""
+    refuse_own_commands("changing secrets")
     reference = name if name.startswith(("env:", "secret:")) else f"secret:{name}"
     store = _store(console, reference.partition(":")[2], "allow")
     if reference.startswith("secret:"):
@@ -75,6 +79,7 @@ def list_secrets(
 
 def remove(console: Console, name: _Name) -> None:
     """Forget a value and what it was used for."""
+    refuse_own_commands("changing secrets")
     if not Secrets(console.environment.home).remove(name):
         text = "no secret has that name; nothing was removed  next: limnos secrets list"
         console.say_line(console.look.signed("idle", text))

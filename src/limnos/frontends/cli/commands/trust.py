@@ -39,6 +39,7 @@ def add(console: Console) -> None:
 
 def remove(console: Console) -> None:
     """Trust this folder no more; you are asked again when it matters."""
+    refuse_own_commands("changing trust")
     if not TrustFile(console.environment.home).forget(console.folder):
         console.say_line(console.look.signed("idle", "nothing was stored about this folder"))
         return
