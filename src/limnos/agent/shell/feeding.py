@@ -126,6 +126,8 @@ def takes_program_from_input(call: Call, scope: Scope) -> bool:
         return bool(call.args) and call.args[0] in _STANDARD_INPUT
     flags = [word for word in call.args if word.startswith("-") and len(word) > 1]
     operands = [word for word in call.args if not word.startswith("-") or word == "-"]
+    if call.name in ("deno", "bun") and operands[:1] == ["run"]:
+        operands = operands[1:]
     from_input = not operands or operands[0] in _STANDARD_INPUT
     if is_shell(call.name):
         letters = "".join(word[1:] for word in flags if not word.startswith("--"))

@@ -35,6 +35,8 @@ _FOLDER_FLAGS: dict[str, tuple[str, ...]] = {
     "uv": ("--directory", "--project"),
     "npm": ("--prefix", "-C"),
 }
+_MODULE = re.compile(r"-[A-Za-z]*m")
+_OWN_MODULE = re.compile(r"-[A-Za-z]*mlimnos")
 _OWN_COMMANDS = frozenset({"approvals", "approval", "secrets", "secret", "rules"})
 _OWN_CHANGES = frozenset({"set", "unset", "edit", "add", "remove", "import", "reset"})
 
@@ -157,8 +159,9 @@ def _own_rules(call: Call) -> ToolError | None:
     """The agent may not answer its own questions nor change its own rules."""
     words = [word for word in call.args if not word.startswith("-")]
     if call.name != "limnos":
-        starts = "-m" in call.args and "limnos" in words[:2]
-        if not (is_interpreter(call.name) and (starts or "-mlimnos" in call.args)):
+        starts = "limnos" in words[:2] and any(_MODULE.fullmatch(word) for word in call.args)
+        glued = any(_OWN_MODULE.fullmatch(word) for word in call.args)
+        if not (is_interpreter(call.name) and (starts or glued)):
             return None
         words = words[words.index("limnos") + 1 :] if starts else words
     named = set(words[:3])

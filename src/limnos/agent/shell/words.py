@@ -282,10 +282,10 @@ def _options(piece: Piece, known: Known) -> list[str]:
 def value_of(piece: Piece, known: Known) -> list[str]:
     """What a variable may hold there."""
     name = piece.name
-    if name == "PWD":
-        return list(known.folders)
-    if name in known.values:
-        return known.values[name][:MAX_VALUES]
+    if name == "PWD" or name in known.values:
+        values = known.folders if name == "PWD" else known.values[name]
+        cuts = "".join(one.text for one in piece.inner) == "%/*"
+        return [posixpath.dirname(value) if cuts else value for value in values[:MAX_VALUES]]
     if not (name[:1].isalpha() or name[:1] == "_") or name == "_":
         return [""] if name in ("@", "*") else [UNKNOWN]
     operator = "".join(one.text for one in piece.inner[:2])
