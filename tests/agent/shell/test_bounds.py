@@ -113,6 +113,12 @@ LONG = {
     "awk": "awk '" + "/[" * 49_000 + "'",
     "doubling": "".join(f"v{n}=$v{n - 1}$v{n - 1};" for n in range(1, 5_000)),
     "folders": "cd a;" * 20_000,
+    "entered": "git " + "".join(f"-C a{n} " for n in range(12_000)),
+    "functions": "".join(f"f{n}(){{ f{n + 1}; f{n + 1}; }};" for n in range(3_000)) + "f0",
+    "positional": "bash -c 'rm -rf " + "$@ " * 20_000 + "' " + "a " * 10_000,
+    "later": "echo '" + "a " * 49_000 + "' | crontab -",
+    "paths": "nobodys-tool " + "".join(f"a{n} " for n in range(15_000)),
+    "code": "python3 -c '" + 'run("a",' * 12_000 + "'",
 }
 
 

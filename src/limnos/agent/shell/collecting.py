@@ -17,6 +17,7 @@ from limnos.agent.shell.grammar import (
 from limnos.agent.shell.hard import TEXT_ONLY, call_denial, entered_folders, file_denial
 from limnos.agent.shell.hidden import hidden_lines
 from limnos.agent.shell.lexer import TOO_DEEP
+from limnos.agent.shell.machine import stops_surely
 from limnos.agent.shell.network import brings_text, needs_network
 from limnos.agent.shell.options import Call
 from limnos.agent.shell.parts import KINDS, command_part, file_part
@@ -391,5 +392,6 @@ class Collector:
         for place in range(1, min(len(arguments), 8)):
             name = arguments[place].guess.rpartition("/")[2]
             args = tuple(one.guess for one in arguments[place + 1 : place + 100])
-            self.record.deny(call_denial(self._call(name, args, scope)) if args else None)
+            call = self._call(name, args, scope)
+            self.record.deny(call_denial(call) if args and stops_surely(call) else None)
             self.record.hint((name, *args), scope=scope)

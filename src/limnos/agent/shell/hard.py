@@ -35,6 +35,7 @@ _FOLDER_FLAGS: dict[str, tuple[str, ...]] = {
     "uv": ("--directory", "--project"),
     "npm": ("--prefix", "-C"),
 }
+_CODE = re.compile(r"[\s\"'(;]")
 _MODULE = re.compile(r"-[A-Za-z]*m")
 _OWN_MODULE = re.compile(r"-[A-Za-z]*mlimnos")
 _OWN_COMMANDS = frozenset({"approvals", "approval", "secrets", "secret", "rules"})
@@ -148,11 +149,14 @@ def _text_names_state(call: Call) -> bool:
         return False
     state = call.place.state
     folder = state.rpartition("/")[2]
-    wanted = [re.escape(state), re.escape("~/" + state.removeprefix(call.place.home + "/"))]
-    if is_interpreter(call.name) and folder.startswith("."):
-        wanted.append(r"(?<![\w.-])" + re.escape(folder))
-    named = re.compile(rf"({'|'.join(wanted)})(?![\w.-])")
-    return any(named.search(word[:20_000]) for word in call.args)
+    paths = (re.escape(state), re.escape("~/" + state.removeprefix(call.place.home + "/")))
+    named = re.compile(rf"({'|'.join(paths)})(?![\w.-])")
+    if any(named.search(word[:20_000]) for word in call.args):
+        return True
+    if not (is_interpreter(call.name) and folder.startswith(".")):
+        return False
+    part = re.compile(rf"(?<![\w.-]){re.escape(folder)}(?![\w.-])")
+    return any(part.search(word[:20_000]) for word in call.args if _CODE.search(word))
 
 
 def _own_rules(call: Call) -> ToolError | None:

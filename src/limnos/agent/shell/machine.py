@@ -70,6 +70,11 @@ def machine_denial(call: Call) -> ToolError | None:
     return (_disk(call) if call.args else None) or _power(call) or _ends_all(call)
 
 
+def stops_surely(call: Call) -> bool:
+    """Whether the words are those of a shutdown, not of a program with such a subcommand."""
+    return call.name not in _POWER or bool(call.args and (call.args[0][:1] == "-" or call.args[0] == "now"))
+
+
 def device_denial(path: str, call_name: str, paths: Iterable[str]) -> ToolError | None:
     """The denial of writing to `path`, which may be one of the absolute `paths`."""
     for absolute in paths:

@@ -28,6 +28,7 @@ _RECURSIVE = frozenset({"-r", "-R", "--recursive"})
 _TRASHES = names("srm trash trash-put rmtrash rimraf del-cli trash-cli")
 _REMOVERS = names("rm unlink shred rmdir truncate mv srm")
 _ONE_BY_ONE = frozenset({"shred", "truncate", "unlink"})
+_SHARED = frozenset({"/tmp", "/mnt", "/media", "/opt", "/srv"})
 _RIGHTS = names("chmod chown chgrp setfacl chattr")
 
 
@@ -219,7 +220,8 @@ def _rights(call: Call) -> ToolError | None:
     homes = _homes(call.place)
     for path in paths:
         found = removes_tree(path, call.place, call.folders)
-        if found and (_folder_of(found).count("/") == 1 or _folder_of(found) in homes):
+        folder = _folder_of(found) if found else ""
+        if folder in homes or (folder.count("/") == 1 and folder not in _SHARED):
             return refuse(
                 f"this changes the rights of everything in {found}",
                 "change only files that you made, by their names below the working folder",

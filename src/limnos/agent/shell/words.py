@@ -292,7 +292,8 @@ def value_of(piece: Piece, known: Known) -> list[str]:
     if operator.startswith((":-", "-", ":=", "=")):
         behind = piece.inner[2 if operator.startswith(":") else 1 :]
         return _fields(behind, known) or [""]
-    return [UNKNOWN] if name in _FROM_OUTSIDE else [""]
+    guarded = operator.startswith((":?", "?"))  # an empty one stops the shell
+    return [UNKNOWN] if guarded or name in _FROM_OUTSIDE else [""]
 
 
 def _printed(piece: Piece, known: Known) -> list[str]:
