@@ -11,6 +11,7 @@ from limnos.agent.commands import extra_folders
 from limnos.agent.headlines import headline
 from limnos.agent.shell import Place, inspect
 from limnos.kernel.errors import SettingsError
+from limnos.kernel.tools import Output
 from tests.agent import tools
 from tests.agent.tools import Toolbox, commands_in
 
@@ -170,3 +171,30 @@ def test_a_link_that_leads_elsewhere_by_now_is_read_anew(work: Path) -> None:
     assert before.denied is None
     assert after.denied is not None
     assert commands.state(asked) != state
+
+
+@pytest.mark.parametrize("form", ["cat {}/notes.txt", "cp a {}/new.txt", "ls ..", "echo hi >{}/new.txt"])
+def test_a_path_that_the_sandbox_does_not_show_is_named(work: Path, tmp_path: Path, form: str) -> None:
+    (tmp_path / "notes.txt").write_text("n")
+    asked = {"command": form.format(tmp_path)}
+    outside = asked["command"].split()[-1].removeprefix(">")
+
+    assert f"the sandbox does not show it {outside}" in commands_in(work).preview(asked).reasons
+
+
+@pytest.mark.parametrize(
+    "command", ["cat {}/a", "ls /usr/bin", "touch /tmp/new", "cat /etc/hosts", "ls /nowhere/at/all"]
+)
+def test_paths_that_commands_see_or_nobody_has_are_not_named(work: Path, command: str) -> None:
+    commands = commands_in(work)
+
+    assert not commands.unseen({"command": command.format(work)})
+
+
+def test_the_output_says_what_the_sandbox_did_not_show(work: Path, tmp_path: Path) -> None:
+    toolbox = Toolbox(work)
+    output = toolbox.call("run_command", command=f"touch {tmp_path}/new")
+
+    assert isinstance(output, Output)
+    assert f"does not show {tmp_path}/new" in output.text
+    assert not (tmp_path / "new").exists()

@@ -12,6 +12,7 @@ from limnos.agent import deferred
 from limnos.agent.equivalents import equivalent
 from limnos.agent.headlines import INTERPRETERS, headline
 from limnos.agent.repositories import out_of_sight
+from limnos.agent.sight import unseen
 from limnos.kernel.errors import SettingsError
 from limnos.kernel.findings import Findings, Part
 from limnos.kernel.messages import Arguments, ToolError
@@ -102,6 +103,8 @@ class Commands:
             reasons = (*reasons, f"{', '.join(needs)} uses the network")
         if arguments.get("background", False):
             reasons = (*reasons, "it goes on in the background until this session ends")
+        if path := self.unseen(arguments):
+            reasons = (*reasons, f"the sandbox does not show it {path}")
         return Preview(str(arguments["command"]), reasons, self._rule(arguments))
 
     def preflight(self, arguments: Arguments) -> ToolError | None:
@@ -135,6 +138,13 @@ class Commands:
         """The name of the sandbox it runs in, for the record."""
         profile = self.profile(arguments)
         return profile.name if profile else "none"
+
+    def unseen(self, arguments: Arguments) -> str:
+        """The first path in the command that the sandbox does not show it; empty when there is none."""
+        profile = self.profile(arguments)
+        if profile is None:
+            return ""
+        return unseen(self._parts(arguments), profile.workspace, (*profile.readable, *profile.writable))
 
     def profile(self, arguments: Arguments) -> Profile | None:
         """What the sandbox lets this command see and do; None without a sandbox."""

@@ -10,6 +10,7 @@ from limnos.process.spawn import StartError
 from limnos.sdk.schema import object_schema
 
 JOBS = "jobs"  # their tools, offered once there is one
+NOT_SHOWN = "the sandbox does not show {} to commands: reads find nothing there, writes are gone"
 MAX_OUTPUT = 1_000_000
 LONGEST_S = 3600.0
 LONGEST_LOOK_S = 50.0
@@ -118,7 +119,10 @@ class _Shell:
                 max_bytes=MAX_OUTPUT,
                 on_output=lambda data: context.report(data.decode("utf-8", "replace")),
             )
-        return _output(done, seconds)
+        output = _output(done, seconds)
+        if path := self._commands.unseen(arguments):
+            return output._replace(text=f"{output.text}\n[{NOT_SHOWN.format(path)}]")
+        return output
 
 
 class _JobTools:
