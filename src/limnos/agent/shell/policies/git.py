@@ -50,6 +50,14 @@ def _remotes(call: Call, options: Options) -> str:
     return ""
 
 
+def _not_all_files(call: Call, options: Options) -> str:
+    """Files by their names; the whole folder at once loses what was never committed."""
+    del call
+    unstages = options.values.keys() & {"-S", "--staged"} and not options.values.keys() & {"-W", "--worktree"}
+    whole = next((one for one in options.operands if one.rstrip("/") in (".", "..", ":", "*", ":/*")), "")
+    return f"throws away all changes in {whole}" if whole and not unstages else ""
+
+
 def _clone(call: Call, options: Options) -> str:
     source = options.operands[0] if options.operands else ""
     plain = source.startswith(("https://", "ssh://", "git@"))
@@ -153,6 +161,7 @@ GIT = Family(
             "quiet progress no-progress track? no-track detach orphan: ours theirs merge "
             "conflict: patch no-guess guess recurse-submodules",
             (("f force B:", CHANGES), ("pathspec-from-file:", UNSEEN)),
+            _not_all_files,
         ),
         "switch": Policy(
             "c:dqtm",
@@ -165,6 +174,7 @@ GIT = Family(
             "source: staged worktree quiet patch ours theirs merge conflict: overlay "
             "no-overlay progress no-progress ignore-unmerged",
             (("pathspec-from-file:", UNSEEN),),
+            _not_all_files,
         ),
         "reset": Policy(
             "qNp",
