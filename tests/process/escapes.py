@@ -122,7 +122,7 @@ def reads() -> list[Attempt]:
         boot="ls /boot /srv /mnt /media && echo ESCAPED",
         host_processes='ls /proc | grep -c "^[0-9]" | grep -E "^[0-9]{3,}" && echo ESCAPED',
         host_mounts='grep -E " (/boot|/home|/mnt)" /proc/1/mountinfo && echo ESCAPED',
-        temporary_of_host='ls -A /tmp | grep -vx "$(echo "$WS" | cut -d/ -f3)" && echo ESCAPED',
+        temporary_of_host="find /tmp -xdev -mindepth 1 ! -type d -print -quit | grep . && echo ESCAPED",
         shared_memory="ls -A /dev/shm | grep . && echo ESCAPED",
         sysv_memory="ipcs -m | grep -E '^0x' && echo ESCAPED",
     )
