@@ -109,7 +109,7 @@ def test_what_is_not_installed_is_refused_with_what_does_the_same(work: Path) ->
     [
         ("rm -rf node_modules", "rm removes node_modules"),
         ("make clean && rm -r build", "make runs what the Makefile says; rm removes build"),
-        ("git checkout -- .", "git checkout changes the files of the working tree"),
+        ("git checkout -- a.py", "git checkout changes the files of the working tree"),
         ("ls -la", "it only reads, and no rule covers it"),
         ("mv a b", "mv moves a, b"),
         ("echo hi > README.md", "writes README.md"),
