@@ -130,12 +130,12 @@ def test_edits_pass_in_auto_only_when_nothing_speaks_against_it() -> None:
 
 
 def test_a_rule_made_for_a_program_covers_no_other_file_of_that_name() -> None:
-    planted = Findings((Part(("git", "status"), program="/work/bin/git"),))
+    planted = Findings((Part(("git", "status"), program="/project/bin/git"),))
     made_for = rule("allow", "git status*", program="/usr/bin/git")
 
     assert verdict(planted, made_for) == "ask"
     assert replaced_programs(planted, [made_for]) == [
-        "git is /work/bin/git now; the rule was made for /usr/bin/git"
+        "git is /project/bin/git now; the rule was made for /usr/bin/git"
     ]
     assert verdict(Findings((Part(("git", "status"), program="/usr/bin/git"),)), made_for) == "allow"
 

@@ -7,8 +7,17 @@ from typing import Any, NamedTuple
 from limnos.agent.commands import SHELL_FLAGS, Commands, argv_of
 from limnos.agent.rules import SHELL, short_name
 from limnos.agent.settings import Settings
-from limnos.kernel.deciding import Effect, Mode, Standing, decide, mode_of, replaced_programs
-from limnos.kernel.findings import Part, covers, covers_any
+from limnos.kernel.deciding import (
+    Effect,
+    Mode,
+    Standing,
+    allows,
+    decide,
+    mode_of,
+    replaced_programs,
+    touches,
+)
+from limnos.kernel.findings import Part, covers
 from limnos.kernel.seams import Rule
 
 
@@ -62,15 +71,13 @@ def explained(
 
 def _notes(part: Part, rules: Sequence[Rule]) -> list[str]:
     notes = [part.reason] if part.reason else []
-    touching = [rule for rule in rules if _touches(part, rule)]
-    for rule in touching:
-        too_short = part.reason and "*" in rule.match and rule.effect == "allow"
-        reach = ", which does not reach so far" if too_short else ""
+    meant = [rule for rule in rules if _means(rule, part)]
+    for rule in meant:
+        short = rule.effect == "allow" and not allows(rule, part)
+        reach = ", which does not reach so far" if short else ""
         notes.append(f"rule {short_name(rule)}: {rule.effect} `{rule.match}`{reach}")
-    return notes if touching else [*notes, "no rule covers it"]
+    return notes if meant else [*notes, "no rule covers it"]
 
 
-def _touches(part: Part, rule: Rule) -> bool:
-    if rule.effect == "allow":
-        return covers(rule.match, part.words)
-    return covers_any(rule.match, (part.words, *part.also))
+def _means(rule: Rule, part: Part) -> bool:
+    return covers(rule.match, part.words) if rule.effect == "allow" else touches(rule, part)

@@ -59,7 +59,7 @@ def by_rules(findings: Findings, rules: Sequence[Rule]) -> Effect | None:
     """What the rules say; None when they leave it open. Allow needs every part covered."""
     for effect in ("deny", "ask"):
         strict = [rule for rule in rules if rule.effect == effect]
-        if any(_touches(rule, part) for rule in strict for part in findings.parts):
+        if any(touches(rule, part) for rule in strict for part in findings.parts):
             return effect
     if not findings.parts or findings.reasons:
         return None
@@ -80,17 +80,19 @@ def replaced_programs(findings: Findings, rules: Iterable[Rule]) -> list[str]:
     ]
 
 
-def _touches(rule: Rule, part: Part) -> bool:
+def touches(rule: Rule, part: Part) -> bool:
+    """Whether a rule that denies or asks means `part`."""
     if part.subject:
         return matches(rule.match, part.subject)
     return covers_any(rule.match, (part.words, *part.also))
 
 
 def _covered(part: Part, rules: Sequence[Rule]) -> bool:
-    return any(_allows(rule, part) for rule in rules)
+    return any(allows(rule, part) for rule in rules)
 
 
-def _allows(rule: Rule, part: Part) -> bool:
+def allows(rule: Rule, part: Part) -> bool:
+    """Whether a rule that allows covers `part` with all that it does."""
     if part.subject:
         return matches(rule.match, part.subject)
     if rule.program not in ("", part.program) or (part.reason and "*" in rule.match):
