@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from limnos.agent.commands import extra_folders
+from limnos.agent.explaining import explained
 from limnos.agent.headlines import headline
+from limnos.agent.settings import Settings
 from limnos.agent.shell import Place, inspect
 from limnos.kernel.errors import SettingsError
+from limnos.kernel.seams import Rule
 from limnos.kernel.tools import Output
 from tests.agent import tools
 from tests.agent.tools import Toolbox, commands_in
@@ -198,3 +201,11 @@ def test_the_output_says_what_the_sandbox_did_not_show(work: Path, tmp_path: Pat
     assert isinstance(output, Output)
     assert f"does not show {tmp_path}/new" in output.text
     assert not (tmp_path / "new").exists()
+
+
+def test_an_explanation_says_when_a_rule_was_made_for_another_program(work: Path) -> None:
+    rules = [Rule("allow", "run_command", "ls*", program="/elsewhere/ls")]
+    told = explained(commands_in(work), rules, Settings(), str(work), "ls")
+
+    assert told.verdict == "ask"
+    assert "which does not reach so far" in told.parts[0].notes[-1]
