@@ -8,9 +8,11 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import asyncio as asyncio
     import difflib as difflib
     import tomllib as tomllib
     import zoneinfo as zoneinfo
+    from concurrent import futures as futures
     from importlib import metadata as metadata
 
     import httpcore2 as httpcore2
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     import xllamacpp as xllamacpp
 
 _SLOW = {
+    "asyncio": "asyncio",
     "difflib": "difflib",
+    "futures": "concurrent.futures",
     "httpcore2": "httpcore2",
     "httpx2": "httpx2",
     "jsonschema_rs": "jsonschema_rs",

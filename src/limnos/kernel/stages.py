@@ -138,8 +138,14 @@ class Pipeline:
             self.attach(handler)
 
     def attach(self, handler: Handler) -> None:
-        """Add a handler at its place: by priority, then by plugin and name."""
-        self._handlers = _in_order([*self._handlers, handler])
+        """Add a handler at its place: by priority, then by plugin and name; it replaces one of its name."""
+        named = (handler.plugin, handler.name)
+        others = [one for one in self._handlers if (one.plugin, one.name) != named]
+        self._handlers = _in_order([*others, handler])
+
+    def remove(self, plugin: str) -> None:
+        """A person does without a plugin: its handlers go, also those that guard."""
+        self._handlers = [one for one in self._handlers if one.plugin != plugin]
 
     def detach(self, plugin: str, reason: str) -> None:
         """A plugin is gone: handlers that fail open go, the others deny until they are attached again."""

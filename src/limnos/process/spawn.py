@@ -28,11 +28,13 @@ class StartError(LimnosError):
 class Limits(NamedTuple):
     """Resource limits of one process; None leaves what the parent has. Core dumps are always off.
 
-    `memory` is address space in bytes, `cpu` seconds of processor time, `files` open descriptors,
+    `memory` is address space in bytes, `data` what of it is its own to write (runtimes that reserve far
+    more than they use need this one), `cpu` seconds of processor time, `files` open descriptors,
     `processes` the processes of this user, `file_size` the largest file it may write in bytes.
     """
 
     memory: int | None = None
+    data: int | None = None
     cpu: int | None = None
     files: int | None = None
     processes: int | None = None
@@ -40,7 +42,10 @@ class Limits(NamedTuple):
 
     def as_rlimits(self) -> dict[str, int]:
         """The names that follow `RLIMIT_` and their values."""
-        names = {"memory": "AS", "cpu": "CPU", "files": "NOFILE", "processes": "NPROC", "file_size": "FSIZE"}
+        names = {
+            "memory": "AS", "data": "DATA", "cpu": "CPU",
+            "files": "NOFILE", "processes": "NPROC", "file_size": "FSIZE",
+        }  # fmt: skip
         given = {names[key]: value for key, value in self._asdict().items() if value is not None}
         return {"CORE": 0, **given}
 

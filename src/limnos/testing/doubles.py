@@ -1,5 +1,6 @@
 """Doubles for tests of limnos and of plugins: a clock turned by hand, counted ids, a log in memory."""
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -7,6 +8,7 @@ from decimal import Decimal
 from limnos.kernel.events import Event
 from limnos.kernel.seams import Answer, Question
 
+_ROUNDING = 1e-6  # seconds
 BEGIN = datetime(2026, 3, 14, 20, 31, 4, 118000, tzinfo=UTC)
 
 
@@ -41,6 +43,29 @@ class FixedClock:
 
 def _iso(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class HandClock(FixedClock):
+    """A clock on which those who sleep wait until a test turns it on. Implements `kernel.seams.Clock`."""
+
+    def __init__(self, begin: datetime = BEGIN) -> None:
+        super().__init__(begin)
+        self._waiting: list[tuple[float, asyncio.Future[None]]] = []
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until the clock was moved on by `seconds`."""
+        self.slept.append(seconds)
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((self.monotonic() + seconds, waiting))
+        await waiting
+
+    def move(self, seconds: float) -> None:
+        """Turn the clock on, and wake who has slept long enough."""
+        super().move(seconds)
+        for when, waiting in self._waiting:
+            if when <= self.monotonic() + _ROUNDING and not waiting.done():
+                waiting.set_result(None)
+        self._waiting = [one for one in self._waiting if not one[1].done()]
 
 
 class CountedIds:

@@ -67,6 +67,7 @@ class ToolCall(Params):
     call: str
     tool: str
     cwd: str
+    session: str = ""
     arguments: Mapping[str, Any] = {}
     arguments_at: Mapping[str, int] | None = None
     rests_on: str = ""
@@ -80,6 +81,14 @@ class ToolCancel(Params):
     type: ClassVar[str] = "tool.cancel"
 
     call: str
+
+
+class SessionClosed(Params):
+    """A session was closed: what the plugin keeps for it can go."""
+
+    type: ClassVar[str] = "session.closed"
+
+    session: str
 
 
 class StageRun(Params):
@@ -117,6 +126,16 @@ class Ready(Params):
     type: ClassVar[str] = "ready"
 
     facilities: Sequence[str] = ()
+
+
+class Busy(Params):
+    """Whether the plugin has work that no call waits for, such as a server it started: then it is not
+    stopped for being idle.
+    """
+
+    type: ClassVar[str] = "busy"
+
+    busy: bool
 
 
 class Log(Params):
@@ -188,6 +207,18 @@ class FilesChanged(Params):
     after: str | None = None
     before_at: Mapping[str, int] | None = None
     after_at: Mapping[str, int] | None = None
+
+
+class JobChanged(Params):
+    """A command in the background was started or has ended."""
+
+    type: ClassVar[str] = "job.changed"
+
+    session: str
+    job: str
+    command: str
+    state: Literal["running", "ended", "stopped"]
+    exit: int | None = None
 
 
 class BlobPut(Params):

@@ -32,6 +32,7 @@ TO_PLUGIN: Final[Table] = _table(
     Method(methods.ToolCall),
     Method(methods.ToolCancel, answers=False),
     Method(methods.StageRun),
+    Method(methods.SessionClosed, answers=False),
     Method(methods.OutputSend),
     Method(methods.SettingsChanged, answers=False),
 )
@@ -39,6 +40,7 @@ TO_PLUGIN: Final[Table] = _table(
 # A method that stands in no row is refused: whoever adds one says here what it takes.
 TO_KERNEL: Final[Table] = _table(
     Method(methods.Ready, answers=False),
+    Method(methods.Busy, answers=False),
     Method(methods.Log, answers=False),
     Method(methods.ToolProgress, answers=False),
     Method(methods.ArenaLease),
@@ -47,6 +49,7 @@ TO_KERNEL: Final[Table] = _table(
     Method(methods.SettingsSet),
     Method(methods.SettingsKernel, "settings"),
     Method(methods.FilesChanged, "files"),
+    Method(methods.JobChanged, "process", answers=False),
     Method(methods.BlobPut, "io"),
     Method(methods.BlobGet, "io"),
     Method(methods.IoInject, "io"),

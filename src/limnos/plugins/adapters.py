@@ -1,0 +1,228 @@
+"""Tools and stage handlers of the kernel that run in a plugin's process."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, NamedTuple, cast
+
+from limnos.kernel.messages import Arguments, ToolError
+from limnos.kernel.stages import Action, Handler, Payload
+from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
+from limnos.plugins import payloads, stages
+from limnos.plugins.connection import PluginLost, PluginRefused
+from limnos.plugins.manifest import ChannelDeclaration, StageDeclaration, ToolDeclaration
+from limnos.plugins.payloads import PayloadError
+from limnos.plugins.services import FileChange, OpenCall, Services
+from limnos.plugins.unit import Unavailable, Unit
+from limnos.plugins.within import within
+from limnos.wire.arena import ArenaFull
+
+LAST_ANSWER_S: Final = 10.0  # for the answer of a call that was stopped: what it did still counts
+DELIVERY_S: Final = 10.0
+_BUILTIN_ORIGINS: Final = ("kernel", "file", "command")
+
+
+class SessionSide(NamedTuple):
+    """What belongs to one session: its name, who hears of changed files, what limnos prepares for a call."""
+
+    session: str = ""
+    changed: Callable[[FileChange], object] | None = None
+    order: Callable[[str, Arguments], Mapping[str, Any] | None] = lambda tool, arguments: None
+
+
+class PluginTool:
+    """One tool of a plugin, for one session."""
+
+    def __init__(
+        self, unit: Unit, services: Services, name: str, timeout_s: float, side: SessionSide
+    ) -> None:
+        self._unit = unit
+        self._services = services
+        self._name = name
+        self._timeout_s = timeout_s
+        self._side = side
+
+    async def __call__(self, arguments: Arguments, context: ToolContext) -> Output:
+        """Run it there; see `kernel.tools.Execute`."""
+        try:
+            await self._unit.ready()
+            return await self._run(arguments, context)
+        except Unavailable as error:
+            raise ToolFailure("unavailable", error.what, error.fix) from None
+        except PluginLost as lost:
+            raise ToolFailure(
+                "unavailable",
+                f"the plugin {self._unit.name} ended during this call: {lost}; what the call did is unknown",
+                "look at what is there now before you call it again",
+            ) from None
+        except PluginRefused as refused:
+            raise ToolFailure(
+                "failed", f"{self._name} broke: {refused}", refused.hint or "try another way"
+            ) from None
+        except ArenaFull as full:
+            raise ToolFailure("unavailable", full.what, full.fix) from None
+        except PayloadError as error:
+            self._unit.log.note(f"{self._name} answered wrongly: {error}")
+            raise ToolFailure(
+                "failed", f"{self._name} answered wrongly: {error}", "tell the person"
+            ) from None
+
+    def preflight(self, _: Arguments) -> ToolError | None:
+        """Why no call can work now, before anybody is asked."""
+        if self._unit.state not in ("stopped", "disabled", "broken", "down"):
+            return None
+        error = self._unit.unavailable()
+        return ToolError("unavailable", error.what, error.fix)
+
+    async def _run(self, arguments: Arguments, context: ToolContext) -> Output:
+        arena = self._unit.arena
+        assert arena is not None
+        fields = payloads.filled(arena, "arguments", arguments)
+        order = self._side.order(self._name, arguments)
+        self._services.calls[context.call] = OpenCall(self._unit.name, context.report, self._side.changed)
+        if order is not None:
+            fields["order"] = order
+        try:
+            asking = self._unit.ask(
+                "tool.call",
+                call=context.call,
+                tool=self._name,
+                cwd=context.cwd,
+                session=self._side.session,
+                rests_on=context.rests_on,
+                timeout_s=self._timeout_s,
+                **fields,
+            )
+            answer = await self._answer(asking, context.call)
+            return payloads.output(arena, answer, self._origin(answer))
+        finally:
+            payloads.given_back(arena, fields)
+            self._services.forget(context.call)
+
+    async def _answer(self, asking: "asyncio.Future[Any]", call: str) -> Any:
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            process = self._unit.process
+            if process is not None:
+                process.connection.notify("tool.cancel", call=call)
+            done, _ = await asyncio.wait({asking}, timeout=LAST_ANSWER_S)
+            if not done:
+                asking.cancel()
+                raise
+            with suppress(PluginLost, PluginRefused):
+                answer = asking.result()
+                if not _record(answer).get("stopped"):
+                    return answer
+            raise
+
+    def _origin(self, answer: Any) -> str:
+        """Where the text comes from; only a plugin that is part of limnos may say so itself."""
+        said = _record(answer).get("origin")
+        if self._unit.manifest.builtin and said in _BUILTIN_ORIGINS:
+            return str(said)
+        return f"plugin:{self._unit.name}"
+
+
+def tool_of(unit: Unit, services: Services, declared: ToolDeclaration, side: SessionSide) -> Tool:
+    """The kernel's tool for one that a manifest declares."""
+    run = PluginTool(unit, services, declared.name, declared.timeout_s, side)
+    return Tool(
+        name=declared.name,
+        description=declared.description,
+        parameters=declared.parameters,
+        execute=run,
+        effects=declared.effects,
+        needs_approval=declared.needs_approval,
+        parallel_safe=declared.parallel_safe,
+        serial=declared.serial,
+        timeout_s=declared.timeout_s,
+        private=declared.private,
+        repeatable=declared.repeatable,
+        no_memory=declared.no_memory,
+        subject=partial(_argument, declared.subject) if declared.subject else None,
+        preflight=run.preflight,
+        plugin=unit.name,
+    )
+
+
+def sending_tool(unit: Unit, channel: ChannelDeclaration) -> Tool:
+    """`output_send__NAME`: sends a text through a channel, and never says sent when nobody confirmed it."""
+
+    async def send(arguments: Arguments, context: ToolContext) -> Output:
+        try:
+            asked = unit.request(
+                "output.send", channel=channel.name, to=arguments["to"], text=arguments["text"]
+            )
+            await within(unit.clock, DELIVERY_S, asked)
+        except TimeoutError:
+            said = (
+                f"unconfirmed: {channel.name} did not confirm it in {DELIVERY_S:g} s; it may have been sent"
+            )
+            return Output(
+                said, "unconfirmed", error=ToolError("timeout", said, "ask the person before you repeat it")
+            )
+        except Unavailable as error:
+            raise ToolFailure("unavailable", error.what, error.fix) from None
+        except PluginLost as lost:
+            said = f"unconfirmed: {unit.name} ended meanwhile ({lost}); it may have been sent"
+            return Output(said, "unconfirmed", error=ToolError("unavailable", said, "ask the person"))
+        except PluginRefused as refused:
+            raise ToolFailure("failed", f"not sent: {refused}", refused.hint) from None
+        return Output(f"sent to {arguments['to']}", "sent")
+
+    texts = {
+        "to": {"type": "string", "minLength": 1, "description": "whom or where to"},
+        "text": {"type": "string", "minLength": 1, "description": "what to send"},
+    }
+    return Tool(
+        f"output_send__{channel.name}",
+        f"Send a text: {channel.description}",
+        {"type": "object", "properties": texts, "required": ["to", "text"], "additionalProperties": False},
+        send,
+        effects="external",
+        needs_approval=True,
+        serial=True,
+        subject=partial(_argument, "to"),
+        plugin=unit.name,
+    )
+
+
+def handler_of(unit: Unit, declared: StageDeclaration) -> Handler:
+    """The kernel's handler for one that a manifest declares; what breaks there is decided by its policy."""
+
+    async def run(payload: Payload) -> Action:
+        await unit.ready()
+        arena = unit.arena
+        assert arena is not None
+        fields = payloads.filled(arena, "payload", stages.shown(payload))
+        try:
+            answer = await unit.request("stage.run", handler=declared.name, stage=declared.stage, **fields)
+            given = _record(answer)
+            rewrites = given.get("action") == "rewrite"
+            return stages.action(
+                payload, answer, payloads.value(arena, given, "payload") if rewrites else None
+            )
+        finally:
+            payloads.given_back(arena, fields)
+
+    return Handler(
+        name=declared.name,
+        stage=declared.stage,
+        run=run,
+        plugin=unit.name,
+        rewrites=declared.rewrites,
+        priority=declared.priority,
+        policy=declared.policy,
+        scope=declared.scope,
+        timeout_s=declared.timeout_s,
+    )
+
+
+def _argument(name: str, arguments: Arguments) -> str:
+    return str(arguments.get(name, ""))
+
+
+def _record(answer: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}

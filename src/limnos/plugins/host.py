@@ -1,0 +1,168 @@
+"""All plugins of one kernel: their tools and stage handlers, started when needed and in the right order."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from limnos.kernel.errors import UsageError
+from limnos.kernel.stages import Pipeline
+from limnos.kernel.tools import Tool
+from limnos.plugins.adapters import SessionSide, handler_of, sending_tool, tool_of
+from limnos.plugins.log_ring import Line, LogRing
+from limnos.plugins.manifest import Manifest
+from limnos.plugins.process import Surroundings
+from limnos.plugins.restarts import Pace
+from limnos.plugins.services import Services
+from limnos.plugins.unit import Change, Links, State, Unavailable, Unit
+
+_DOWN: tuple[State, ...] = ("down", "stopped", "broken")
+
+
+class Member(NamedTuple):
+    """A plugin as the lock has it. `waits_for` are the plugins that provide what it needs.
+
+    `barred` says why it never runs, with the state that this is; None when it may.
+    """
+
+    manifest: Manifest
+    waits_for: tuple[str, ...] = ()
+    barred: tuple[State, str] | None = None
+
+
+class Standing(NamedTuple):
+    """How a plugin does. `start_ms` is what its last start took; `pid` 0 when nothing runs."""
+
+    name: str
+    version: str
+    state: State
+    why: str
+    generation: int
+    pid: int
+    start_ms: float
+    tools: tuple[str, ...]
+
+
+class Host:
+    """The plugins of a kernel. Nothing is started before it is used, or `begin` is called."""
+
+    def __init__(self, members: Sequence[Member], around: Surroundings, services: Services) -> None:
+        self._services = services
+        self._waits = {one.manifest.name: one.waits_for for one in members}
+        self._listeners: list[Callable[[Change], object]] = []
+        self._pipelines: list[Pipeline] = []
+        self._closing = False
+        links = Links(services.serve, self._changed, self._needs, Pace(around.clock))
+        self._units: dict[str, Unit] = {}
+        for member in members:
+            name = member.manifest.name
+            self._units[name] = Unit(member.manifest, around, links, LogRing(around.clock, around.sink(name)))
+            if member.barred is not None:
+                self._units[name].settle(*member.barred)
+
+    @property
+    def standings(self) -> list[Standing]:
+        """How each plugin does, in the order of the lock."""
+        return [_standing(unit) for unit in self._units.values()]
+
+    def tools(self, side: SessionSide) -> list[Tool]:
+        """The tools of all plugins for one session, whether these run or not; not those that never will."""
+        found: list[Tool] = []
+        for unit in self._usable():
+            found += [tool_of(unit, self._services, one, side) for one in unit.manifest.tools]
+            found += [sending_tool(unit, channel) for channel in unit.manifest.channels]
+        return found
+
+    def attach(self, pipeline: Pipeline) -> Callable[[], None]:
+        """Put the stage handlers into a session's pipeline and keep them right; returns what ends that."""
+        for unit in self._usable():
+            self._attach(pipeline, unit)
+        self._pipelines.append(pipeline)
+        return partial(self._pipelines.remove, pipeline)
+
+    def listen(self, listener: Callable[[Change], object]) -> Callable[[], None]:
+        """Tell `listener` of every change of a plugin's state; returns what ends that."""
+        self._listeners.append(listener)
+        return partial(self._listeners.remove, listener)
+
+    async def begin(self, *, daemon: bool) -> None:
+        """Start the eager plugins, each as soon as what it needs is ready; those for a daemon only there."""
+        eager = [
+            unit
+            for unit in self._usable()
+            if unit.manifest.start == "eager" and (daemon or not unit.manifest.daemon_only)
+        ]
+        await asyncio.gather(*(unit.ready() for unit in eager), return_exceptions=True)
+
+    def unit(self, name: str) -> Unit:
+        """The plugin of that name. Raises UsageError."""
+        if name not in self._units:
+            known = ", ".join(self._units) or "none is installed"
+            raise UsageError(f"there is no plugin {name!r}", f"the plugins: {known}")
+        return self._units[name]
+
+    async def restart(self, name: str) -> None:
+        """Start a plugin anew. Raises UsageError and Unavailable."""
+        await self.unit(name).restart()
+
+    async def stop(self, name: str) -> None:
+        """End a plugin until a person restarts it. Raises UsageError."""
+        await self.unit(name).stop("stopped by a person")
+
+    def lines(self, name: str, last: int) -> list[Line]:
+        """The newest lines of a plugin's log. Raises UsageError."""
+        return self.unit(name).log.lines(last)
+
+    def session_closed(self, session: str) -> None:
+        """Tell the plugins that run; what they keep for the session can go."""
+        for unit in self._units.values():
+            if unit.process is not None:
+                unit.process.connection.notify("session.closed", session=session)
+
+    async def close(self) -> None:
+        """End all plugins, those first that others do not wait for; returns when nothing of them is left."""
+        self._closing = True
+        left = {name for name, unit in self._units.items() if unit.state not in ("disabled", "broken")}
+        while left:
+            needed = {other for name in left for other in self._waits[name]}
+            last = (left - needed) or left
+            await asyncio.gather(*(self._units[name].stop("limnos ends", "idle") for name in last))
+            left -= last
+
+    async def _needs(self, manifest: Manifest) -> None:
+        if self._closing:
+            raise Unavailable("limnos ends", "start it again")
+        providers = [self._units[name].ready() for name in self._waits[manifest.name]]
+        await asyncio.gather(*providers)
+
+    def _usable(self) -> Iterable[Unit]:
+        return [unit for unit in self._units.values() if unit.state not in ("disabled", "broken")]
+
+    def _changed(self, change: Change) -> None:
+        for pipeline in self._pipelines:
+            if change.state in _DOWN:
+                pipeline.detach(change.plugin, change.why)
+            elif change.state == "disabled":
+                pipeline.remove(change.plugin)
+            elif change.state == "running":
+                self._attach(pipeline, self._units[change.plugin])
+        for listener in tuple(self._listeners):
+            listener(change)
+
+    def _attach(self, pipeline: Pipeline, unit: Unit) -> None:
+        for declared in unit.manifest.stages:
+            pipeline.attach(handler_of(unit, declared))
+
+
+def _standing(unit: Unit) -> Standing:
+    manifest = unit.manifest
+    return Standing(
+        manifest.name,
+        manifest.version,
+        unit.state,
+        unit.why,
+        unit.generation,
+        unit.process.pid if unit.process is not None else 0,
+        unit.started_ms,
+        tuple(tool.name for tool in manifest.tools),
+    )

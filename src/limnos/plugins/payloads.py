@@ -1,0 +1,107 @@
+"""What goes to a plugin and comes back: parameters checked, large payloads through its arena."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast, get_args
+
+from limnos.kernel.arguments import ParseFailure, parse_json
+from limnos.kernel.messages import ErrorReason, ToolError
+from limnos.kernel.tools import Output
+from limnos.wire.arena import Arena, RangeError
+from limnos.wire.methods import INLINE, Params
+
+P = TypeVar("P", bound=Params)
+_REASONS: Mapping[str, ErrorReason] = {one: one for one in get_args(ErrorReason)}
+
+
+class PayloadError(ValueError):
+    """What the plugin sent is not of the form that the protocol wants."""
+
+
+def read(kind: type[P], given: Mapping[str, Any]) -> P:
+    """The parameters of a method. Raises PayloadError that names the field."""
+    known = {name: value for name, value in given.items() if name in kind.fields}
+    try:
+        kind.check(known)
+        return kind(**known)
+    except TypeError as error:
+        raise PayloadError(f"wrong parameters of {kind.type}: {error}") from None
+
+
+def filled(arena: Arena, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    """The field `name` for a frame: the object itself, or the range of the arena that it is written to.
+
+    Raises `ArenaFull`.
+    """
+    data = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    if len(data) <= INLINE:
+        return {name: value}
+    return {f"{name}_at": arena.write(arena.lease(len(data)), data)}
+
+
+def given_back(arena: Arena, fields: Mapping[str, Any]) -> None:
+    """Release what `filled` leased: the plugin has answered, or will not any more."""
+    for name, at in fields.items():
+        if name.endswith("_at"):
+            arena.release(at["lease"])
+
+
+def text(arena: Arena, given: Mapping[str, Any], name: str) -> str:
+    """The text `name` of an answer. Raises PayloadError."""
+    at = given.get(f"{name}_at")
+    if at is not None:
+        return taken(arena, at).decode("utf-8", "replace")
+    value = given.get(name, "")
+    if not isinstance(value, str):
+        raise PayloadError(f"{name} is no text")
+    return value
+
+
+def taken(arena: Arena, at: Any) -> bytes:
+    """A copy of a range, which is given back. Raises PayloadError."""
+    if not isinstance(at, dict):
+        raise PayloadError("a range is an object with lease, offset and size")
+    known = cast("dict[str, Any]", at)
+    try:
+        return arena.copy(known)
+    except RangeError as error:
+        raise PayloadError(str(error)) from None
+    finally:
+        arena.release(known.get("lease", 0))
+
+
+def value(arena: Arena, given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The object `name` of an answer. Raises PayloadError."""
+    found: Any = given.get(name)
+    if (at := given.get(f"{name}_at")) is not None:
+        found = parse_json(taken(arena, at).decode("utf-8", "replace"))
+    if isinstance(found, ParseFailure) or not isinstance(found, dict):
+        raise PayloadError(f"{name} is no object")
+    return cast("dict[str, Any]", found)
+
+
+def output(arena: Arena, answer: Any, origin: str) -> Output:
+    """What a tool returned. `origin` is what its text counts as, unless the plugin may name another.
+
+    Raises PayloadError.
+    """
+    if not isinstance(answer, dict):
+        raise PayloadError("the answer to tool.call is no object")
+    given = cast("dict[str, Any]", answer)
+    status, summary = given.get("exit"), given.get("summary", "")
+    if not (status is None or type(status) is int) or not isinstance(summary, str):
+        raise PayloadError("exit is a whole number, summary a text")
+    return Output(text(arena, given, "text"), summary, status, _error(given.get("error")), origin)
+
+
+def _error(given: Any) -> ToolError | None:
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise PayloadError("error is no object")
+    error = cast("dict[str, Any]", given)
+    return ToolError(
+        _REASONS.get(str(error.get("reason")), "failed"),
+        str(error.get("detail", "")),
+        str(error.get("hint", "")),
+    )

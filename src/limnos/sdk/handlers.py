@@ -1,0 +1,35 @@
+"""The functions of a plugin by name, and what limnos told it at the start."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from limnos.kernel.stages import StageName
+from limnos.sdk.call import Kernel
+
+ToolHandler: TypeAlias = Callable[..., Any]
+StageHandler: TypeAlias = Callable[[dict[str, Any]], Any]
+ChannelHandler: TypeAlias = Callable[[str, str], Any]
+
+
+class Told(NamedTuple):
+    """What `initialize` says. `hidden` are folders that no tool may show."""
+
+    kernel: Kernel
+    name: str
+    data: str
+    settings: Mapping[str, Any] = {}
+    hidden: tuple[str, ...] = ()
+
+
+class Handlers:
+    """What `serving` calls. A function may be plain or `async`."""
+
+    def __init__(self) -> None:
+        self.tools: dict[str, ToolHandler] = {}
+        self.stages: dict[str, tuple[StageName, StageHandler]] = {}
+        self.channels: dict[str, ChannelHandler] = {}
+        self.starting: Callable[[], Any] | None = None
+        self.stopping: Callable[[], Any] | None = None
+        self.leaving: Callable[[str], Any] | None = None
+        self.facilities: tuple[str, ...] = ()
+        self.told: Told | None = None
