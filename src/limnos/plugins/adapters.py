@@ -102,17 +102,14 @@ class PluginTool:
 
     async def _answer(self, asking: "asyncio.Future[Any]", call: str) -> Any:
         try:
-            return await asyncio.shield(asking)
+            return await asking
         except asyncio.CancelledError:
-            process = self._unit.process
-            if process is not None:
-                process.connection.notify("tool.cancel", call=call)
-            done, _ = await asyncio.wait({asking}, timeout=LAST_ANSWER_S)
-            if not done:
-                asking.cancel()
+            if (process := self._unit.process) is None:
                 raise
-            with suppress(PluginLost, PluginRefused):
-                answer = asking.result()
+            process.connection.notify("tool.cancel", call=call)
+            with suppress(PluginLost, PluginRefused, TimeoutError):
+                async with asyncio.timeout(LAST_ANSWER_S):
+                    answer = await process.connection.late(asking)
                 if not _record(answer).get("stopped"):
                     return answer
             raise

@@ -97,6 +97,16 @@ class Connection(asyncio.Protocol):
         self._waiting[number] = asked
         return asked
 
+    def late(self, asked: "asyncio.Future[Any]") -> "asyncio.Future[Any]":
+        """Another future for the answer to a request whose future was cancelled."""
+        again: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        numbers = [number for number, one in self._waiting.items() if one is asked]
+        if numbers:
+            self._waiting[numbers[0]] = again
+        else:
+            again.set_exception(PluginLost(self._closed or "it has answered already"))
+        return again
+
     async def request(self, method: str, **params: Any) -> Any:
         """The plugin's answer; as `ask`."""
         return await self.ask(method, **params)

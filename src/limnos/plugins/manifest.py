@@ -51,7 +51,10 @@ class ChannelDeclaration(NamedTuple):
 
 
 class PluginLimits(NamedTuple):
-    """Of one process: `memory`, `arena` in bytes, `cpu` in seconds (None: no limit), idle time in seconds."""
+    """Of one process: `memory` and `arena` in bytes, `cpu` and the idle time in seconds.
+
+    No `cpu`, and a `memory` or `files` of 0, is no limit.
+    """
 
     memory: int = 1024 * MIB
     cpu: int | None = None

@@ -204,7 +204,7 @@ def _confined(manifest: Manifest, process: PluginProcess, data: Path, around: Su
         _argv(manifest),
         manifest.folder if not manifest.builtin else "/",
         {"PATH": _SYSTEM_PATH, "LANG": "C.UTF-8"},
-        Limits(data=limits.memory, cpu=limits.cpu, files=limits.files),
+        Limits(data=limits.memory or None, cpu=limits.cpu, files=limits.files or None),
         (process.arena.descriptor,),
     )
     if manifest.builtin or manifest.name in around.unconfined:

@@ -2,23 +2,13 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
+
+from limnos.sdk.told import Told
 
 
 class Cancelled(Exception):  # noqa: N818 - a decision of a person, not an error
     """Raised in a call by `Call.check` when it was stopped."""
-
-
-class Kernel(Protocol):
-    """limnos, as a plugin can ask it; see `limnos.wire.methods` for what there is."""
-
-    def request(self, method: str, *, timeout_s: float = ..., **params: Any) -> Any:
-        """The answer to a request. Raises `limnos.sdk.wire.RefusedError`."""
-        ...
-
-    def notify(self, method: str, **params: Any) -> None:
-        """Tell limnos something."""
-        ...
 
 
 class Call:
@@ -28,8 +18,10 @@ class Call:
     given for: when that has changed, refuse. `order` is what limnos itself prepared for this call.
     """
 
-    def __init__(self, kernel: Kernel, given: Mapping[str, Any]) -> None:
-        self.kernel = kernel
+    def __init__(self, told: Told, given: Mapping[str, Any]) -> None:
+        self.kernel = told.kernel
+        self.hidden = told.hidden
+        self._payloads = told.payloads
         self.id: str = given["call"]
         self.tool: str = given["tool"]
         self.cwd: str = given["cwd"]
@@ -43,6 +35,17 @@ class Call:
     def report(self, text: str, fraction: float | None = None) -> None:
         """Tell how far it is; `fraction` is between 0 and 1."""
         self.kernel.notify("tool.progress", call=self.id, text=text, fraction=fraction)
+
+    def changed(self, path: str, before: bytes | None, after: bytes | None) -> None:
+        """Tell limnos of a file that this call changed; None where it is not there.
+
+        Raises `limnos.sdk.wire.RefusedError`.
+        """
+        fields: dict[str, Any] = {"call": self.id, "path": path}
+        for name, data in (("before", before), ("after", after)):
+            if data is not None:
+                fields = self._payloads.with_bytes(fields, name, data)
+        self.kernel.request("files.changed", **fields)
 
     def check(self) -> None:
         """Raise `Cancelled` once the call was stopped; to be asked now and then by long work."""

@@ -1,24 +1,14 @@
 """The functions of a plugin by name, and what limnos told it at the start."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from limnos.kernel.stages import StageName
-from limnos.sdk.call import Kernel
+from limnos.sdk.told import Told
 
 ToolHandler: TypeAlias = Callable[..., Any]
 StageHandler: TypeAlias = Callable[[dict[str, Any]], Any]
 ChannelHandler: TypeAlias = Callable[[str, str], Any]
-
-
-class Told(NamedTuple):
-    """What `initialize` says. `hidden` are folders that no tool may show."""
-
-    kernel: Kernel
-    name: str
-    data: str
-    settings: Mapping[str, Any] = {}
-    hidden: tuple[str, ...] = ()
 
 
 class Handlers:

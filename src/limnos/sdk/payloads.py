@@ -1,5 +1,6 @@
 """Texts and objects that travel in a frame, or through the arena when they are large."""
 
+import base64
 import json
 from collections.abc import Mapping
 from typing import Any, cast
@@ -47,6 +48,12 @@ class Payloads:
             if len(data) > INLINE:
                 return {**record, f"{name}_at": self.written(data)}
         return {**record, name: value}
+
+    def with_bytes(self, record: dict[str, Any], name: str, data: bytes) -> dict[str, Any]:
+        """`record` with bytes as its field `name`: Base64, or a range of the arena. Raises as `filled`."""
+        if self._window is not None and len(data) > INLINE // 2:
+            return {**record, f"{name}_at": self.written(data)}
+        return {**record, name: base64.b64encode(data).decode()}
 
     def written(self, data: bytes) -> dict[str, int]:
         """The range of the arena that now holds `data`; it is given back with the answer that names it."""

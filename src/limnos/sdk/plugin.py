@@ -25,13 +25,13 @@ from limnos.kernel.tools import ToolFailure as ToolFailure
 from limnos.sdk import serving
 from limnos.sdk.call import Call as Call
 from limnos.sdk.call import Cancelled as Cancelled
-from limnos.sdk.call import Kernel
-from limnos.sdk.handlers import Handlers, Told
+from limnos.sdk.handlers import Handlers
 from limnos.sdk.outcome import PASS as PASS
 from limnos.sdk.outcome import Answer as Answer
 from limnos.sdk.outcome import Deny as Deny
 from limnos.sdk.outcome import Outcome as Outcome
 from limnos.sdk.outcome import Rewrite as Rewrite
+from limnos.sdk.told import Kernel, Told
 
 F = TypeVar("F", bound=Callable[..., Any])
 

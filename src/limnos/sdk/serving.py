@@ -67,13 +67,20 @@ class Server:
         if request.method == "ping":
             self._wire.send(Reply(request.id, {}))
         elif request.method == "tool.call":
-            call = Call(self._wire, request.params)
-            self._calls[call.id] = call  # here, so that a stop that comes next finds it
-            self._workers.submit(partial(self._answer, request, partial(self._call, call)))
+            self._begin_call(request)
         elif (method := self._methods.get(request.method)) is not None:
             self._workers.submit(partial(self._answer, request, method))
         else:
             self._wire.send(Failure(request.id, frames.NO_METHOD, f"there is no method {request.method}"))
+
+    def _begin_call(self, request: Request) -> None:
+        told = self._handlers.told
+        if told is None:
+            self._wire.send(Failure(request.id, frames.REFUSED, "initialize comes first"))
+            return
+        call = Call(told, request.params)
+        self._calls[call.id] = call  # by the thread that reads, so that a stop that comes next finds it
+        self._workers.submit(partial(self._answer, request, partial(self._call, call)))
 
     def _hear(self, told: Notification) -> None:
         if told.method == "tool.cancel":
@@ -118,6 +125,7 @@ class Server:
         self._payloads.attach(given.get("arena"))
         self._handlers.told = Told(
             self._wire,
+            self._payloads,
             given["plugin"],
             given["data"],
             given.get("settings", {}),

@@ -1,16 +1,13 @@
 """Lines that hold something, looked at one by one, so that a search can end in the middle of a file."""
 
-import asyncio
-import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from limnos import lazy
-from limnos.kernel.tools import ToolFailure
+from limnos.sdk.plugin import Call, ToolFailure
 from limnos.sdk.texts import each_line
 
-T = TypeVar("T")
 MAX_LINE, BEFORE = 300, 100  # characters shown of a long line, and of these before what was found
 MAX_PATTERN_MEMORY = 64 << 20
 # Instructions of a pattern times characters of a line: what one call of RE2, which cannot be interrupted,
@@ -19,23 +16,15 @@ MAX_STEPS = 27_000_000
 
 
 class Watch:
-    """When a search has to end: after `seconds`, or once the one who waits for it was cancelled."""
+    """When a search has to end: after `seconds`, or once the call was stopped."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, call: Call, seconds: float) -> None:
         self._deadline = time.monotonic() + seconds
-        self._cancelled = threading.Event()
+        self._stopped = call.stopped
 
     def over(self) -> bool:
         """Whether to end now. Cheap: to be asked for every line."""
-        return self._cancelled.is_set() or time.monotonic() > self._deadline
-
-    async def run(self, work: Callable[[], T]) -> T:
-        """The result of `work`, done in a thread that `over` tells when this is cancelled."""
-        try:
-            return await asyncio.to_thread(work)
-        except asyncio.CancelledError:
-            self._cancelled.set()
-            raise
+        return self._stopped.is_set() or time.monotonic() > self._deadline
 
 
 class Finder(NamedTuple):

@@ -1,14 +1,13 @@
-"""Background commands of a session: dev servers, long builds. They end with the session."""
+"""Background commands of a session: servers, long builds. They end with the session."""
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
 from typing import Literal, NamedTuple, TypeAlias
 
-from limnos.kernel.errors import LimitError, LimnosError, UsageError
-from limnos.kernel.events import Event, JobChanged
-from limnos.process.spawn import ChildSpec, Drain, Leader, Streams, start_errors, start_leader
+from limnos.sdk.plugin import ToolFailure
+from limnos.sdk.programs import ChildSpec, Drain, Leader, Streams, start_errors, start_leader
 
 MAX_RUNNING = 8
 MAX_KEPT = 1_000_000  # bytes of one job's output, the newest
@@ -68,38 +67,39 @@ class _Job:
 
 
 class Jobs:
-    """The jobs of one session; `publish` writes down what becomes of them."""
+    """The jobs of one session; `publish` hears what becomes of each."""
 
-    def __init__(self, publish: Callable[[JobChanged], object], first: int = 1) -> None:
+    def __init__(self, publish: Callable[[Listed], object]) -> None:
         self._publish = publish
-        self._next = first
         self._jobs: dict[str, _Job] = {}
 
-    async def start(self, entering: AbstractContextManager[ChildSpec], command: str) -> str:
-        """Start what `entering` gives, which stays entered until the job ends; returns the job's name.
+    @property
+    def running(self) -> int:
+        """How many run."""
+        return sum(job.state == "running" for job in self._jobs.values())
 
-        Raises LimitError when eight run already, and `process.spawn.StartError`.
+    async def start(self, name: str, entering: AbstractContextManager[ChildSpec], command: str) -> None:
+        """Start what `entering` gives, which stays entered until the job ends, as the job `name`.
+
+        Raises ToolFailure when eight run already, and StartError.
         """
-        if sum(job.state == "running" for job in self._jobs.values()) >= MAX_RUNNING:
-            raise LimitError(f"{MAX_RUNNING} jobs run already", "job_stop one that is not needed")
+        if self.running >= MAX_RUNNING:
+            raise ToolFailure("failed", f"{MAX_RUNNING} jobs run already", "job_stop one that is not needed")
         held = ExitStack()
         try:
             leader, read = _started(held.enter_context(entering))
         except BaseException:
             held.close()
             raise
-        name = f"job{self._next}"
-        self._next += 1
         job = _Job(name, command, leader, held)
         self._jobs[name] = job
         self._tell(job)
         job.watch = asyncio.create_task(self._follow(job, Drain(read, job.take)))
-        return name
 
     async def output(self, name: str, wait_s: float = 0.0) -> Fresh:
         """What the job wrote since the last time; waits up to `wait_s` for it to end or to write.
 
-        Raises UsageError for an unknown name.
+        Raises ToolFailure for an unknown name.
         """
         job = self._job(name)
         if job.read == job.written and job.state == "running" and wait_s > 0:
@@ -109,7 +109,7 @@ class Jobs:
         return job.fresh()
 
     async def stop(self, name: str) -> Fresh:
-        """End the job and all it started: TERM, two seconds, KILL. Raises UsageError."""
+        """End the job and all it started: TERM, two seconds, KILL. Raises ToolFailure."""
         job = self._job(name)
         if job.state == "running":
             job.state = "stopped"
@@ -139,14 +139,12 @@ class Jobs:
         self._tell(job)
 
     def _tell(self, job: _Job) -> None:
-        # a job lives on when the log cannot be written; the turn that meets the full disk says so
-        with suppress(LimnosError):
-            self._publish(JobChanged(job=job.name, command=job.command, state=job.state, exit=job.exit))
+        self._publish(Listed(job.name, job.command, job.state, job.exit))
 
     def _job(self, name: str) -> _Job:
         if name not in self._jobs:
             known = ", ".join(self._jobs) or "none was started in this session"
-            raise UsageError(f"there is no job {name!r}", f"the jobs: {known}")
+            raise ToolFailure("not_found", f"there is no job {name!r}", f"the jobs: {known}")
         return self._jobs[name]
 
 
@@ -161,12 +159,3 @@ def _started(spec: ChildSpec) -> tuple[Leader, int]:
         raise
     finally:
         os.close(write)
-
-
-def jobs_of(events: Iterable[Event]) -> tuple[int, list[JobChanged]]:
-    """The number that the next job gets, and the jobs of an earlier process that have no end yet.
-
-    They ended with that process.
-    """
-    last: dict[str, JobChanged] = {event.job: event for event in events if isinstance(event, JobChanged)}
-    return len(last) + 1, [event for event in last.values() if event.state == "running"]

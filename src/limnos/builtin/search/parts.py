@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from limnos import lazy
-from limnos.agent.toolbox.lines import pattern
+from limnos.builtin.search.lines import pattern
 from limnos.sdk.expression import Expression
 
 MOST_KEPT = 5_000

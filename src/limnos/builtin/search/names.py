@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from limnos import lazy
-from limnos.kernel.tools import ToolFailure
+from limnos.sdk.plugin import ToolFailure
 
 _TOKEN = re.compile(r"(?:(?<![^/{,])\*\*/)+|\*+|\[[!^]?\]?[^\]/]*\]|[?{},]|.", re.DOTALL)
 

@@ -1,19 +1,16 @@
-"""Tools that find files and text. Regular expressions run in linear time (RE2)."""
+"""The tools `find_files` and `search_text`. Regular expressions run in linear time (RE2)."""
 
-import asyncio
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import islice
 
-from limnos.agent.toolbox.lines import Finder, Hit, LineSearch, Watch, pattern, plain
-from limnos.agent.toolbox.names import name_matcher
-from limnos.agent.toolbox.parts import PartSearch, parts_of
-from limnos.agent.toolbox.suggesting import suggesting
-from limnos.kernel.messages import Arguments
-from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
+from limnos.builtin.search.lines import Finder, Hit, LineSearch, Watch, pattern, plain
+from limnos.builtin.search.names import name_matcher
+from limnos.builtin.search.parts import PartSearch, parts_of
 from limnos.sdk.files import MAX_ENTRIES, Files, shown
-from limnos.sdk.schema import object_schema
+from limnos.sdk.plugin import Call, Output, Plugin, ToolFailure
+from limnos.sdk.suggesting import suggesting
 from limnos.sdk.texts import counted, decoded
+from limnos.sdk.workplace import files_of
 
 MAX_FOUND = 200
 MAX_NAMED = 8
@@ -24,45 +21,10 @@ MAX_FILE = 5_000_000
 SECONDS = 20.0
 
 
-def search_tools(files: Files) -> list[Tool]:
-    """find_files and search_text over `files`."""
-    tools = _SearchTools(files)
-    folder = {"type": "string", "description": "where to look; the working folder if absent"}
-    return [
-        Tool(
-            "find_files",
-            "Find files by name, in all folders below.",
-            object_schema(
-                ["pattern"],
-                pattern={"type": "string", "description": "name with wildcards, for example *.py"},
-                path=folder,
-            ),
-            suggesting(files, tools.find),
-            parallel_safe=True,
-            private=True,
-            plugin="search",
-        ),
-        Tool(
-            "search_text",
-            "Find lines that hold a text, in all files below.",
-            object_schema(
-                ["query"],
-                query={"type": "string", "minLength": 1, "description": "the text to look for"},
-                path=folder,
-                regex={"type": "boolean", "description": "the query is a regular expression"},
-            ),
-            suggesting(files, tools.search),
-            parallel_safe=True,
-            private=True,
-            plugin="search",
-        ),
-    ]
-
-
 class _Found:
     """What a search has seen; what it did not look at is said, so that "nothing" never means "never was"."""
 
-    def __init__(self) -> None:
+    def __init__(self, call: Call) -> None:
         self.lines: list[str] = []
         self.files: list[str] = []
         self.names = 0
@@ -73,7 +35,7 @@ class _Found:
         self.looked_at: list[str] = []
         self.unseen = 0
         self.most: int | None = None
-        self.watch = Watch(SECONDS)
+        self.watch = Watch(call, SECONDS)
 
     def note_name(self, name: str, finder: Finder) -> None:
         """Keep a name that holds the query: who looks for text may have meant a file or folder."""
@@ -121,64 +83,82 @@ class _Found:
         return "".join(f" ({clause})" for clause in said)
 
 
-class _SearchTools:
-    def __init__(self, files: Files) -> None:
-        self._files = files
+plugin = Plugin()
 
-    async def find(self, arguments: Arguments, context: ToolContext) -> Output:
-        wanted, found = arguments["pattern"], _Found()
-        await found.watch.run(partial(self._find, wanted, arguments.get("path") or ".", found))
-        if not found.lines:
-            said = f"No file matches {wanted!r}: nothing was found{found.limits()}."
-            return Output(f"{said} search_text looks for a word inside of files.", "0 found")
-        rows = found.lines[:MAX_FOUND]
-        more = f" (the first {MAX_FOUND} are listed)" if len(found.lines) > MAX_FOUND else ""
-        said = f"{len(found.lines)} found{more}{found.limits()}"
-        return Output("\n".join([*rows, said]), f"{wanted}, {said}", origin="file")
 
-    def _find(self, wanted: str, path: str, found: _Found) -> None:
-        wanted = self._files.pattern(wanted)
-        part = wanted.casefold()
-        exact, in_any_case = name_matcher(wanted), name_matcher(wanted, any_case=True)
-        rows: tuple[list[str], ...] = ([], [], [])
-        for raw, size in self._files.walk(path, found.left_out, found.watch.over):
-            found.names += 1
-            name = shown(raw)
-            likeness = (exact(name), in_any_case(name), part in name.casefold())
-            if any(likeness):
-                rows[likeness.index(True)].append(f"{name}  {counted(size, 'byte')}")
-        found.lines = rows[0] or rows[1] or rows[2]
-        found.stopped = found.watch.over()
+@plugin.tool
+def find_files(call: Call, pattern: str, path: str = ".") -> Output:
+    """Files by name, in all folders below."""
+    files, found = files_of(call), _Found(call)
+    suggesting(files, path, lambda: _find(files, pattern, path or ".", found))
+    call.check()
+    if not found.lines:
+        said = f"No file matches {pattern!r}: nothing was found{found.limits()}."
+        return Output(f"{said} search_text looks for a word inside of files.", "0 found")
+    rows = found.lines[:MAX_FOUND]
+    more = f" (the first {MAX_FOUND} are listed)" if len(found.lines) > MAX_FOUND else ""
+    said = f"{len(found.lines)} found{more}{found.limits()}"
+    return Output("\n".join([*rows, said]), f"{pattern}, {said}", origin="file")
 
-    async def search(self, arguments: Arguments, context: ToolContext) -> Output:
-        query, found = arguments["query"], _Found()
-        await found.watch.run(partial(self._search, arguments, found))
+
+@plugin.tool
+def search_text(call: Call, query: str, path: str = ".", regex: bool = False) -> Output:
+    """Lines that hold a text, in all files below."""
+    search = _TextSearch(files_of(call), query, path or ".", _Found(call))
+    output = suggesting(search.files, path, lambda: search.run(regex=regex))
+    call.check()
+    return output
+
+
+def _find(files: Files, wanted: str, path: str, found: _Found) -> None:
+    wanted = files.pattern(wanted)
+    part = wanted.casefold()
+    exact, in_any_case = name_matcher(wanted), name_matcher(wanted, any_case=True)
+    rows: tuple[list[str], ...] = ([], [], [])
+    for raw, size in files.walk(path, found.left_out, found.watch.over):
+        found.names += 1
+        name = shown(raw)
+        likeness = (exact(name), in_any_case(name), part in name.casefold())
+        if any(likeness):
+            rows[likeness.index(True)].append(f"{name}  {counted(size, 'byte')}")
+    found.lines = rows[0] or rows[1] or rows[2]
+    found.stopped = found.watch.over()
+
+
+class _TextSearch:
+    """One search for lines, and what may have been meant when it was in vain."""
+
+    def __init__(self, files: Files, query: str, path: str, found: _Found) -> None:
+        self.files = files
+        self._query = query
+        self._path = path
+        self._found = found
+
+    def run(self, *, regex: bool) -> Output:
+        """The lines, or something in their place. Raises ToolFailure."""
+        query, found = self._query, self._found
+        self._search(pattern(query) if regex else plain(query))
         end = found.limits()
         if not found.lines:
-            said = [
-                f"No line holds {query!r}: nothing was found{end}.",
-                *await self._instead(found, arguments),
-            ]
+            said = [f"No line holds {query!r}: nothing was found{end}.", *self._instead(regex=regex)]
             return Output("\n".join(said), f'"{query}", 0 found', origin="file")
         said = f"{counted(len(found.lines), 'line')} in {found.in_files()}{end}"
-        return Output(
-            "\n".join([*found.lines, said, *found.about_names()]), f'"{query}", {said}', origin="file"
-        )
+        lines = [*found.lines, said, *found.about_names()]
+        return Output("\n".join(lines), f'"{query}", {said}', origin="file")
 
-    async def _instead(self, found: _Found, arguments: Arguments) -> list[str]:
+    def _instead(self, *, regex: bool) -> list[str]:
         """What may have been meant by a search in vain: names, lines with parts of it, a short file whole."""
-        path = arguments.get("path") or "."
-        if whole := await asyncio.to_thread(self._short_file, path):
+        found = self._found
+        if whole := self._short_file():
             return [f"The whole file, since it is short:\n{whole}"]
-        parts = [] if arguments.get("regex", False) else parts_of(arguments["query"])
-        partly = partial(self._partly, parts, path, found.watch)
-        partial_matches = await found.watch.run(partly) if parts else []
+        parts = [] if regex else parts_of(self._query)
+        partial_matches = self._partly(parts) if parts else []
         return [*found.about_names(), *partial_matches] or found.about_looked_at()
 
-    def _partly(self, parts: list[str], path: str, watch: Watch) -> list[str]:
-        kept = PartSearch(parts)
+    def _partly(self, parts: list[str]) -> list[str]:
+        kept, watch = PartSearch(parts), self._found.watch
         search = LineSearch(kept.finder, watch)
-        for name, size in self._files.walk(path, over=lambda: kept.full or watch.over()):
+        for name, size in self.files.walk(self._path, over=lambda: kept.full or watch.over()):
             text = self._text(name) if size <= MAX_FILE else None
             kept.add(_rows(name, search.hits(text or "")))
         cut_short = kept.full or watch.over()
@@ -188,18 +168,18 @@ class _SearchTools:
         end = " (not all files were looked at; narrow the path)" if cut_short else ""
         return [f"Lines that hold a part of it{end}:", *lines]
 
-    def _short_file(self, path: str) -> str:
+    def _short_file(self) -> str:
         """The text of one short file that was searched in vain: its reader would be the next call."""
         try:
-            text = decoded(self._files.read(path))
+            text = decoded(self.files.read(self._path))
         except ToolFailure:
             return ""
         return text if text is not None and len(text) <= SHORT_FILE else ""
 
-    def _search(self, arguments: Arguments, found: _Found) -> None:
-        query = arguments["query"]
-        search = LineSearch(pattern(query) if arguments.get("regex", False) else plain(query), found.watch)
-        for name, size in self._files.walk(arguments.get("path") or ".", found.left_out, found.watch.over):
+    def _search(self, finder: Finder) -> None:
+        found = self._found
+        search = LineSearch(finder, found.watch)
+        for name, size in self.files.walk(self._path, found.left_out, found.watch.over):
             found.names += 1
             found.note_name(name, search.finder)
             text = self._text(name) if size <= MAX_FILE else None
@@ -217,7 +197,7 @@ class _SearchTools:
 
     def _text(self, name: str) -> str | None:
         try:
-            data = self._files.read(name)
+            data = self.files.read(name)
         except ToolFailure:
             return None
         return decoded(data)

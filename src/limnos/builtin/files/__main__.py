@@ -1,0 +1,3 @@
+from limnos.builtin.files.tools import plugin
+
+plugin.run()

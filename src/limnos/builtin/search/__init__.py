@@ -1,0 +1,1 @@
+"""Finds files and text in the folder that a call works in."""

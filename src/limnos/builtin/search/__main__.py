@@ -1,0 +1,3 @@
+from limnos.builtin.search.tools import plugin
+
+plugin.run()

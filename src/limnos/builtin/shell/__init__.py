@@ -1,0 +1,1 @@
+"""Runs the command lines that limnos has prepared, in the sandbox, and keeps background jobs."""

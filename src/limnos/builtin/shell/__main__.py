@@ -1,0 +1,3 @@
+from limnos.builtin.shell.tools import plugin
+
+plugin.run()
