@@ -43,7 +43,7 @@ def read_choices(home: Path) -> Choices:
     known = cast("Mapping[str, Any]", value) if isinstance(value, dict) else {"disabled": 0}
     disabled: Any = known.get("disabled", [])
     prefer: Any = known.get("prefer") or {}
-    pairs = cast("dict[str, Any]", prefer) if isinstance(prefer, dict) else {"": 0}
+    pairs: dict[str, Any] = cast("dict[str, Any]", prefer) if isinstance(prefer, dict) else {"": 0}
     if not _is_texts(disabled) or not _is_texts(list(pairs.values())):
         raise _unreadable(path, "it holds other things than limnos writes")
     return Choices(frozenset(cast("list[str]", disabled)), pairs)
