@@ -29,7 +29,7 @@ limnos: an agent you can leave running
 
 Work      run  open  sessions  replay  export  rename  fork
 Trust     approvals  trust  config  secrets  doctor
-Grow      model
+Grow      model  plugins
 Service   status  completion
 
   --json   events or records, one a line     --accessible  nothing is redrawn

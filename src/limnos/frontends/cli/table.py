@@ -135,6 +135,19 @@ COMMANDS: dict[str, Command] = {
                 "limnos model use qwen2.5-coder-0.5b",
             ),
         ),
+        Command(
+            "plugins",
+            "Grow",
+            "plugins",
+            "install plugins, and say which may start",
+            (
+                "limnos plugins list",
+                "limnos plugins install ./weather",
+                "limnos plugins lock",
+                "limnos plugins new weather",
+                "limnos plugins graph --svg start.svg",
+            ),
+        ),
         Command("status", "Service", "status", "what is there and what works now", ("limnos status",)),
         Command(
             "completion",

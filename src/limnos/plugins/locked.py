@@ -1,0 +1,111 @@
+"""What `plugins.lock` holds: plugins in the order in which they can start, and why some cannot."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from limnos.plugins.manifest import Manifest, StageDeclaration, ToolDeclaration
+from limnos.plugins.trees import TreeError, prints, tree_of
+
+_LOCK_IT = "limnos plugins lock"
+
+
+class Need(NamedTuple):
+    """A facility that a plugin needs, and the plugin it has it from."""
+
+    facility: str
+    plugin: str
+
+
+class Locked(NamedTuple):
+    """One plugin as it was accepted. `tree` is the hash of its files; built-in ones have none.
+
+    `down` says why it does not start, empty when it does; `disabled` by a person, who can say otherwise.
+    """
+
+    manifest: Manifest
+    needs: tuple[Need, ...] = ()
+    tree: str = ""
+    prints: tuple[str, ...] = ()
+    down: str = ""
+    disabled: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the plugin."""
+        return self.manifest.name
+
+    @property
+    def starts(self) -> bool:
+        """Whether it may be started."""
+        return not (self.down or self.disabled)
+
+
+class Broken(NamedTuple):
+    """A plugin that is installed and was never accepted as it is: nothing of it is known to hold."""
+
+    name: str
+    folder: str
+    reason: str
+
+
+class Lock(NamedTuple):
+    """All plugins: `plugins` in the order of their needs, those that are down or disabled last."""
+
+    plugins: tuple[Locked, ...] = ()
+    broken: tuple[Broken, ...] = ()
+
+    def get(self, name: str) -> Locked | None:
+        """The plugin `name`, if it is locked."""
+        return next((one for one in self.plugins if one.name == name), None)
+
+    def check(self, locked: Locked) -> str:
+        """Why a plugin is stale, by a quick look; empty when it is not.
+
+        Where the look tells of a difference, the files of a plugin that is not built in decide.
+        """
+        manifest = locked.manifest
+        if tuple(prints(Path(manifest.folder), manifest.entry)) == locked.prints:
+            return ""
+        return "its manifest changed" if manifest.builtin else self.verify(locked)
+
+    def verify(self, locked: Locked) -> str:
+        """Why a plugin is stale, by all of its files, before it is started; built-in ones never are."""
+        if locked.manifest.builtin:
+            return ""
+        try:
+            same = tree_of(Path(locked.manifest.folder)).digest == locked.tree
+        except TreeError as error:
+            return f"{error.what}: {_LOCK_IT}"
+        return "" if same else f"its files changed since a person accepted them: {_LOCK_IT}"
+
+    @property
+    def tools(self) -> Mapping[str, tuple[Locked, ToolDeclaration]]:
+        """The tools of all plugins that are not disabled, those that are down too, by name."""
+        return {
+            tool.name: (locked, tool)
+            for locked in reversed(self.plugins)  # of two with one name, that of the one that starts
+            if not locked.disabled
+            for tool in locked.manifest.tools
+        }
+
+    @property
+    def stages(self) -> tuple[tuple[Locked, StageDeclaration], ...]:
+        """The handlers of all plugins that are not disabled: a guard of one that is down still denies."""
+        return tuple(
+            (locked, stage)
+            for locked in self.plugins
+            if not locked.disabled
+            for stage in locked.manifest.stages
+        )
+
+    def levels(self) -> tuple[tuple[Locked, ...], ...]:
+        """The plugins that start, by how many others each has to wait for one after the other."""
+        depth: dict[str, int] = {}
+        for locked in self.plugins:
+            if locked.starts:
+                depth[locked.name] = 1 + max((depth.get(need.plugin, 0) for need in locked.needs), default=0)
+        return tuple(
+            tuple(one for one in self.plugins if depth.get(one.name) == level)
+            for level in range(1, max(depth.values(), default=0) + 1)
+        )
