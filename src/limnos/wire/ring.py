@@ -195,8 +195,7 @@ class RingReader:
         self._poll.poll(0)
         records: list[Record] = []
         missed = 0
-        end = self._next + self._slots
-        while self._next < end:
+        for _ in range(self._slots):
             record = self._at(self._next)
             if record is None or record.number < self._next:
                 break
