@@ -2,8 +2,11 @@
 
 import pytest
 
+from limnos.wire.ring import EventRing
 from tests.wire.arena_model import Fuzz
+from tests.wire.plugin import payload
 from tests.wire.racing import race
+from tests.wire.starting import started
 
 SEED = 31_000
 
@@ -30,3 +33,17 @@ def test_a_million_events_reach_racing_readers_whole_or_are_counted(slots: int) 
 @pytest.mark.parametrize("slots", [8, 64])
 def test_thirty_million_events_reach_racing_readers_whole_or_are_counted(slots: int) -> None:
     race(slots, 4_096, 30_000_000, 3)
+
+
+@pytest.mark.soak
+def test_a_reader_that_checks_nothing_gets_torn_slots() -> None:
+    ring = EventRing(8, 4_096)
+    known = {"ring": ring.descriptor, "slots": 8, "slot_size": 4_096, "events": 500_000}
+    try:
+        with started("trust", [ring.descriptor], **known) as plugin:
+            assert plugin.hear() == "ready"
+            for number in range(1, 500_001):
+                ring.publish(1, payload(number, 4_096))
+            assert plugin.hear() > 0
+    finally:
+        ring.close()
