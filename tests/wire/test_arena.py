@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limnos.wire.arena import Arena, ArenaFull, Lease, RangeError, Window
@@ -296,11 +296,13 @@ ANYTHING = st.one_of(
 )
 
 
+@settings(max_examples=500, deadline=None)
 @given(at=st.dictionaries(st.sampled_from(["lease", "offset", "size", "more"]), ANYTHING, max_size=4))
 def test_only_ranges_within_a_lease_are_ever_copied(at: dict[str, Any]) -> None:
     check_range(at)
 
 
+@settings(max_examples=500, deadline=None)
 @given(lease=st.integers(-1, 5), offset=st.integers(-2, 20_000), size=st.integers(-2, 20_000))
 def test_only_whole_numbers_within_a_lease_are_ever_copied(lease: int, offset: int, size: int) -> None:
     check_range({"lease": lease, "offset": offset, "size": size})
