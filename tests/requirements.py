@@ -42,6 +42,9 @@ DECIDING = "tests/kernel/test_deciding.py::"
 RULES = "tests/agent/test_rules.py::"
 TRUST = "tests/agent/test_trust.py::"
 JOBS = "tests/agent/test_jobs.py::"
+SEGMENTS = "tests/wire/test_segments.py::"
+ARENA = "tests/wire/test_arena.py::"
+RING = "tests/wire/test_ring.py::"
 ESCAPES = "tests/frontends/cli/test_escapes.py::"
 
 
@@ -375,6 +378,18 @@ THREATS = (
         "T16",
         "A call that failed twice with nothing changed in between is not run a third time.",
         APPROVING + "test_a_command_that_fails_twice_in_vain_is_not_run_a_third_time",
+    ),
+    _one(
+        "T31",
+        "A plugin can neither resize shared memory, nor change what was copied from it or what others read.",
+        SEGMENTS + "test_a_plugin_cannot_resize_a_segment_but_can_write_it",
+        ARENA + "test_a_range_that_is_not_within_its_lease_is_refused",
+        ARENA + "test_a_plugin_that_writes_after_release_changes_no_copy",
+        ARENA + "test_a_copy_stays_what_it_was_while_the_plugin_goes_on_writing",
+        ARENA + "test_five_thousand_leases_and_releases_agree_with_a_plain_model",
+        RING + "test_a_plugin_cannot_change_what_others_read",
+        RING + "test_no_reader_can_make_the_writer_wait",
+        RING + "test_racing_readers_have_every_event_whole_and_in_order_or_counted",
     ),
     _one(
         "T35",

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,14 +13,15 @@ from docs.picture import draw, record, rows
 from tests.architecture.source import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+PROTOCOL = sorted((ROOT / "docs" / "protocol").glob("*.md"))
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 ANSWERS = '{"steps": [{"text": "Yes."}]}'
 
 
-def fences(*languages: str) -> list[tuple[str, str]]:
+def fences(*languages: str, pages: Sequence[Path] = PAGES) -> list[tuple[str, str]]:
     """Name and text of the fences in these languages."""
     found: list[tuple[str, str]] = []
-    for page in PAGES:
+    for page in pages:
         for number, (language, text) in enumerate(FENCE.findall(page.read_text(encoding="utf-8"))):
             if language in languages:
                 found.append((f"{page.relative_to(ROOT)}-{number}", text))
@@ -77,9 +79,24 @@ def _checked(text: str) -> str:
 
 @pytest.mark.parametrize(("name", "text"), fences("python"), ids=[name for name, _ in fences("python")])
 def test_a_python_fence_runs(name: str, text: str, tmp_path: Path) -> None:
+    assert "turn_finished" in _run(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    fences("python", pages=PROTOCOL),
+    ids=[name for name, _ in fences("python", pages=PROTOCOL)],
+)
+def test_a_python_fence_of_the_protocol_runs(name: str, text: str, tmp_path: Path) -> None:
+    assert "assert " in text
+    assert _run(text, tmp_path) == ""
+
+
+def _run(text: str, folder: Path) -> str:
+    """What a fence prints; it has to succeed."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", text],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=60,
@@ -87,7 +104,7 @@ def test_a_python_fence_runs(name: str, text: str, tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr
-    assert "turn_finished" in done.stdout
+    return done.stdout
 
 
 def test_the_readme_shows_something_that_runs_before_line_50() -> None:
