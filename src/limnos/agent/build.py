@@ -3,47 +3,42 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from limnos import __version__
 from limnos.agent.clock import RandomIds, SystemClock
-from limnos.agent.commands import Commands
-from limnos.agent.edit_history import History, Undone
-from limnos.agent.jobs import Jobs, jobs_of
 from limnos.agent.masking import mask_of
 from limnos.agent.mentions import mentioned
 from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
+from limnos.agent.plugins import Plugins
 from limnos.agent.prompt import HostFacts, host_facts, system_prompt
 from limnos.agent.runner import Fittings, OpenQuestions, Runner
+from limnos.agent.session_tools import Ground, tools_of
 from limnos.agent.sessions import SessionFiles
 from limnos.agent.settings import Environment, Settings
 from limnos.agent.stored_rules import stored_rules
-from limnos.agent.toolbox.files import file_tools
-from limnos.agent.toolbox.kernel import block_tool, catalogue_tool, clock_tool, plan_tool
-from limnos.agent.toolbox.search import search_tools
-from limnos.agent.toolbox.shell import JOBS, shell_tools
-from limnos.agent.toolbox.writing import in_loop, recording
+from limnos.agent.toolbox.kernel import catalogue_tool
+from limnos.agent.toolbox.shell import JOBS
 from limnos.agent.trust import Guide, guide_in
-from limnos.agent.workbench import PERSONA, commands_of, rules_of
+from limnos.agent.workbench import PERSONA, rules_of
 from limnos.agent.workplace import Workplace
 from limnos.context.window import Window, WindowSettings
 from limnos.kernel.approvals import Gate, GateRules, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.conversation import fold
 from limnos.kernel.deciding import mode_of
-from limnos.kernel.events import Event, JobChanged, PlanUpdated, SessionStarted, Warned
+from limnos.kernel.events import Event, JobChanged, SessionStarted, Warned
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop
 from limnos.kernel.model import Model
 from limnos.kernel.registry import Catalogue, Registry
-from limnos.kernel.seams import Blobs, Clock
+from limnos.kernel.seams import Clock
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import BLOCKS, Tool
 from limnos.kernel.turn import Parts
 from limnos.providers.rate import Buckets
-from limnos.sdk.files import Files
 from limnos.sdk.schema import SchemaValidator
 from limnos.store.audit import AuditLog, read_history
 from limnos.store.blobs import BlobStore
@@ -65,6 +60,12 @@ class Home(NamedTuple):
     spending: SpendingFile
     buckets: Buckets
     validator: SchemaValidator
+    plugins: Plugins
+
+    @property
+    def ground(self) -> Ground:
+        """What the tools of its sessions stand on."""
+        return Ground(self.environment, self.clock, self.blobs, self.plugins)
 
     @property
     def folder(self) -> Path:
@@ -90,14 +91,16 @@ def home(environment: Environment) -> Home:
     """The shared parts; touches no file."""
     clock = SystemClock()
     folder = environment.home / "personas" / PERSONA
+    blobs = BlobStore(folder / "blobs")
     return Home(
         environment,
         clock,
         SessionFiles(environment.home, PERSONA, clock),
-        BlobStore(folder / "blobs"),
+        blobs,
         SpendingFile(folder / "spending.log", clock.now),
         Buckets(clock),
         SchemaValidator(),
+        Plugins(environment, clock, blobs),
     )
 
 
@@ -127,12 +130,11 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
             Warned(code="log_damaged", text=f"parts of {opening.path.name} were damaged; the rest is here")
         )
     place = Workplace(opening.cwd)
-    work = _work(base, settings, stream, log.history.events, place)
+    own = tools_of(base.ground, settings, stream, log.history.events, place.path)
     registry = Registry()
-    chosen = built_in_tools(work.inputs) if opening.tools is None else opening.tools
-    catalogue = register(registry, chosen)
+    catalogue = register(registry, own.tools if opening.tools is None else opening.tools)
     stream.listen(partial(_offer_jobs, catalogue))
-    guide = guide_in(work.inputs.files) if opening.trusted else None
+    guide = guide_in(own.files) if opening.trusted else None
     window = _window(settings, model, catalogue, host_facts(place.path, base.environment.text("PATH")), guide)
     ids = RandomIds(base.files.exists)
     questions = OpenQuestions(settings.approval_seconds)
@@ -146,6 +148,7 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         GateRules(stored_rules(log.history.events, opening.cwd), rules),
     )
     stages = Pipeline()
+    detach = base.plugins.host.attach(stages)
     tools = Toolset(
         registry, catalogue, base.validator, base.blobs, place, _inline_characters(settings, window.budget)
     )
@@ -158,9 +161,9 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         names_in=partial(mentioned, folder=place.path),
         meter=_meter(base, settings),
         history=partial(_after, log.path),
-        finish=log.close,
-        jobs=work.inputs.jobs,
-        undo=work.undo,
+        finish=partial(_finish, own.leave, detach, log),
+        jobs=own.jobs,
+        undo=own.undo,
         persona=PERSONA,
         model=loop.model_name,
         mode=settings.mode,
@@ -169,31 +172,6 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         grace_seconds=settings.grace_seconds,
     )
     return Runner(stream, fittings)
-
-
-class ToolInputs(NamedTuple):
-    """What the built-in tools work on."""
-
-    files: Files
-    commands: Commands
-    jobs: Jobs
-    command_seconds: float
-    clock: Clock
-    zone: Callable[[], str]
-    publish_plan: Callable[[list[dict[str, Any]]], None]
-    blobs: Blobs
-
-
-def built_in_tools(inputs: ToolInputs) -> list[Tool]:
-    """The built-in tools in the order in which models see them."""
-    return [
-        *file_tools(inputs.files),
-        *search_tools(inputs.files),
-        *shell_tools(inputs.commands, inputs.jobs, inputs.command_seconds),
-        clock_tool(inputs.clock, inputs.zone),
-        plan_tool(inputs.publish_plan),
-        block_tool(inputs.blobs),
-    ]
 
 
 def register(registry: Registry, tools: Sequence[Tool]) -> Catalogue:
@@ -206,35 +184,10 @@ def register(registry: Registry, tools: Sequence[Tool]) -> Catalogue:
     return catalogue
 
 
-class _Work(NamedTuple):
-    """What tools work on, and the way to take back what they did to files."""
-
-    inputs: ToolInputs
-    undo: Callable[[], Undone | None]
-
-
-def _work(
-    base: Home, settings: Settings, stream: EventStream, events: Sequence[Event], place: Workplace
-) -> _Work:
-    def publish_plan(items: list[dict[str, Any]]) -> None:
-        stream.emit(PlanUpdated(items=items))
-
-    history = History(base.blobs, in_loop(stream.emit), events)
-    files = Files(Path(place.path), refused=(base.environment.home,), on_change=recording(history))
-    number, left = jobs_of(events)
-    for job in left:
-        stream.emit(JobChanged(job=job.job, command=job.command, state="ended"))
-    inputs = ToolInputs(
-        files=files,
-        commands=commands_of(base.environment, settings, place.path),
-        jobs=Jobs(stream.emit, number),
-        command_seconds=settings.command_seconds,
-        clock=base.clock,
-        zone=lambda: base.environment.zone,
-        publish_plan=publish_plan,
-        blobs=base.blobs,
-    )
-    return _Work(inputs, lambda: history.undo(files) if len(history) else None)
+def _finish(leave: Callable[[], None], detach: Callable[[], None], log: AuditLog) -> None:
+    detach()
+    leave()
+    log.close()
 
 
 def _offer_jobs(catalogue: Catalogue, event: Event) -> None:

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from limnos.agent import deferred
@@ -163,14 +162,12 @@ class Commands:
             network=network,
         )
 
-    def entering(self, arguments: Arguments) -> AbstractContextManager[ChildSpec]:
-        """What runs, inside the sandbox where there is one."""
+    def prepared(self, arguments: Arguments) -> "tuple[ChildSpec, Profile | None, Sandbox | None]":
+        """What runs, and what it is held by; neither profile nor sandbox where there is none."""
         argv = argv_of(self.inspection(arguments).plan)
         spec = ChildSpec(argv, self._bench.workspace, self._bench.environment)
         sandbox, profile = self._bench.sandbox(), self.profile(arguments)
-        if isinstance(sandbox, NoSandbox) or profile is None:
-            return nullcontext(spec)
-        return sandbox.enter(spec, profile)
+        return (spec, None, None) if isinstance(sandbox, NoSandbox) else (spec, profile, sandbox)
 
     def _rule(self, arguments: Arguments) -> Rule | None:
         pattern = deferred.shell.suggestion(self.inspection(arguments))

@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     from limnos.agent import export as export
     from limnos.agent import shell as shell
     from limnos.process import sandbox as sandbox
+    from limnos.sdk import programs as programs
 
 _PARTS = {
     "export": "limnos.agent.export",
+    "programs": "limnos.sdk.programs",
     "sandbox": "limnos.process.sandbox",
     "shell": "limnos.agent.shell",
 }

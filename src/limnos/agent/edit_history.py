@@ -4,7 +4,9 @@ Undo goes back one change at a time, the newest first. An undo is itself recorde
 undos go two changes back, and a change made afterwards comes on top of what is left.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from limnos.kernel.errors import LimnosError
@@ -102,6 +104,20 @@ class History:
                 f"the change of {change.path} cannot be undone: its content was not kept",
                 "restore it from version control or a backup",
             ) from None
+
+
+def in_loop(emit: Callable[[FileChanged], object]) -> Callable[[FileChanged], object]:
+    """`emit` for threads: it is called by the loop that runs now, in order."""
+    loop = asyncio.get_running_loop()
+
+    def told(change: FileChanged) -> None:
+        with suppress(LimnosError):
+            emit(change)
+
+    def hand_over(change: FileChanged) -> None:
+        loop.call_soon_threadsafe(told, change)
+
+    return hand_over
 
 
 def _present(files: Files, path: str) -> tuple[bool, bytes | None]:

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from limnos.agent import deferred
-from limnos.agent.build import ToolInputs, built_in_tools, register
+from limnos.agent.build import register
 from limnos.agent.commands import Commands, Workbench
-from limnos.agent.jobs import Jobs
 from limnos.agent.recorded import (
     Episode,
     RecordedAnswers,
@@ -24,6 +23,7 @@ from limnos.agent.recorded import (
     RecordedTools,
     RecordEnds,
 )
+from limnos.agent.session_tools import arranged, kernel_tools
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
@@ -53,6 +53,12 @@ from limnos.kernel.seams import Clock, Rendered, parse_principal
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Parts, Turn
+from limnos.plugins.adapters import SessionSide
+from limnos.plugins.host import Host, Member
+from limnos.plugins.places import builtin_folders
+from limnos.plugins.process import Surroundings
+from limnos.plugins.services import Services
+from limnos.plugins.settling import read_builtins
 from limnos.process.profile import NoSandbox
 from limnos.sdk.files import Files
 from limnos.sdk.schema import SchemaValidator
@@ -257,6 +263,11 @@ def _free(model: str, usage: Usage) -> tuple[Decimal, str]:
     return Decimal(0), "USD"
 
 
+def _no_settings(plugin: str) -> dict[str, Any]:
+    """A replay starts no plugin."""
+    return {}
+
+
 def _not_shown(news: object) -> None:
     """What a replay would tell again is not shown."""
 
@@ -273,10 +284,11 @@ def _today(clock: Clock, cwd: str) -> Registry:
             (),
         )
     )
-    inputs = ToolInputs(
-        Files(Path(cwd)), commands, Jobs(_not_shown), 60.0, clock, lambda: "UTC", _not_shown, _NoBlobs()
-    )
-    register(registry, built_in_tools(inputs))
+    members = [Member(one.manifest) for one in read_builtins(builtin_folders())[0]]
+    around = Surroundings(clock, Path(cwd), (), _no_settings, lambda: NoSandbox("a replay runs nothing", ""))
+    host = Host(members, around, Services(clock, _NoBlobs(), {}))
+    theirs = arranged(host.tools(SessionSide()), Files(Path(cwd)), commands, 60.0)
+    register(registry, [*theirs, *kernel_tools(clock, lambda: "UTC", _not_shown, _NoBlobs())])
     return registry
 
 

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from limnos.agent.edit_history import Undone
-from limnos.agent.jobs import Jobs, Listed
+from limnos.agent.session_jobs import Listed, SessionJobs
 from limnos.kernel.cancel import Cancel, StopReason
 from limnos.kernel.errors import LimitError, StorageError, UsageError
 from limnos.kernel.events import EXIT_CODES, Event, InputInjected, StepFinished, TurnFinished, TurnStarted
@@ -70,7 +70,7 @@ class Fittings(NamedTuple):
     meter: Callable[[], Meter]
     history: Callable[[int], list[Event]]
     finish: Callable[[], None]
-    jobs: Jobs
+    jobs: SessionJobs
     undo: Callable[[], Undone | None]
     persona: str
     model: str

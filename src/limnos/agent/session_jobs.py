@@ -1,5 +1,6 @@
 """The background commands of one session as its log tells of them; the shell plugin runs them."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import NamedTuple
@@ -18,18 +19,16 @@ class Listed(NamedTuple):
 
 
 class SessionJobs:
-    """Counts and lists jobs; `end` has the plugin end one, `leave` all of this session."""
+    """Counts and lists jobs; `end` has the plugin end one."""
 
     def __init__(
         self,
         emit: Callable[[JobChanged], object],
         end: Callable[[str], Awaitable[None]],
-        leave: Callable[[], Awaitable[None]],
         events: Iterable[Event] = (),
     ) -> None:
         self._emit = emit
         self._end = end
-        self._leave = leave
         self._jobs: dict[str, JobChanged] = {}
         for event in events:
             if isinstance(event, JobChanged):
@@ -69,9 +68,9 @@ class SessionJobs:
 
     async def close(self) -> None:
         """The session ends, and its jobs with it."""
-        if self._running():
-            await self._leave()
-            self.lost()
+        names = [job.job for job in self._running()]
+        await asyncio.gather(*map(self._end, names), return_exceptions=True)
+        self.lost()
 
     def _running(self) -> list[JobChanged]:
         return [job for job in self._jobs.values() if job.state == "running"]

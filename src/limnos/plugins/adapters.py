@@ -24,10 +24,13 @@ _BUILTIN_ORIGINS: Final = ("kernel", "file", "command")
 
 
 class SessionSide(NamedTuple):
-    """What belongs to one session: its name, who hears of changed files, what limnos prepares for a call."""
+    """What belongs to one session: its name, who hears of changed files, what limnos prepares for a call.
+
+    `changed` gets the call and the change, in a thread, before the call has its result.
+    """
 
     session: str = ""
-    changed: Callable[[FileChange], object] | None = None
+    changed: Callable[[str, FileChange], object] | None = None
     order: Callable[[str, Arguments], Mapping[str, Any] | None] = lambda tool, arguments: None
 
 

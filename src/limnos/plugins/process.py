@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
@@ -46,7 +46,8 @@ class Surroundings(NamedTuple):
 
     `data` holds a folder for each plugin; `hidden` are folders that no tool may show. `settings` gives those
     of one plugin. `sandbox` looks for the sandbox once; `unconfined` are third-party plugins that a person
-    lets run without one. `sink` gives who writes down the log of one plugin.
+    lets run without one. `verify` says why a plugin is not the one that was accepted, empty when it is.
+    `sink` gives who writes down the log of one plugin.
     """
 
     clock: Clock
@@ -55,6 +56,7 @@ class Surroundings(NamedTuple):
     settings: Callable[[str], Mapping[str, Any]]
     sandbox: "Callable[[], Sandbox | NoSandbox]"
     unconfined: Sequence[str] = ()
+    verify: Callable[[Manifest], Awaitable[str]] | None = None
     sink: Callable[[str], Callable[[Line], object] | None] = lambda name: None
 
 
@@ -175,6 +177,7 @@ async def _shake_hands(manifest: Manifest, process: PluginProcess, data: Path, a
                 plugin=manifest.name,
                 generation=process.generation,
                 data=str(data),
+                provides=list(manifest.provides),
                 settings=dict(around.settings(manifest.name)),
                 arena={"descriptor": arena.descriptor, "size": manifest.limits.arena},
                 hidden=list(around.hidden),

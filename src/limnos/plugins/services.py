@@ -57,7 +57,7 @@ class OpenCall(NamedTuple):
 
     plugin: str
     report: Report
-    changed: Callable[[FileChange], object] | None
+    changed: Callable[[str, FileChange], object] | None
 
 
 class Services:
@@ -185,7 +185,7 @@ class Services:
         before = _bytes(asked.arena, params.before, params.before_at)
         after = _bytes(asked.arena, params.after, params.after_at)
         if call.changed is not None:
-            call.changed(FileChange(params.path, before, after))
+            await asyncio.to_thread(call.changed, params.call, FileChange(params.path, before, after))
         return {}
 
     async def _put(self, asked: Asked) -> Any:

@@ -189,7 +189,9 @@ class Unit:
         missing = [one for one in self.manifest.provides if one not in facilities]
         self.facilities = facilities
         if missing:
-            return f"it does not provide {', '.join(missing)}, as its manifest says"
+            fault = f"it does not provide {', '.join(missing)}, as its manifest says"
+            self._is_ready.set_exception(PluginLost(fault))
+            return fault
         self._is_ready.set_result(None)
         return ""
 
@@ -198,6 +200,7 @@ class Unit:
         began = self._around.clock.monotonic()
         try:
             await self._links.needs(self.manifest)
+            await self._verify()
             self.generation += 1
             process = await self._launched(self.generation)
         except PluginUnfitError as error:
@@ -217,6 +220,11 @@ class Unit:
         self._change("running")
         self._spawn(self._watch(process))
         return process
+
+    async def _verify(self) -> None:
+        verify = self._around.verify
+        if verify is not None and (why := await verify(self.manifest)):
+            raise PluginUnfitError(f"{self.name} is not started: {why}", "limnos plugins lock")
 
     async def _launched(self, generation: int) -> PluginProcess:
         self._is_ready = asyncio.get_running_loop().create_future()

@@ -21,5 +21,4 @@ class Handlers:
         self.starting: Callable[[], Any] | None = None
         self.stopping: Callable[[], Any] | None = None
         self.leaving: Callable[[str], Any] | None = None
-        self.facilities: tuple[str, ...] = ()
         self.told: Told | None = None

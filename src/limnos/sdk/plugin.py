@@ -74,12 +74,11 @@ class Plugin(Handlers):
 
         return added
 
-    def provides(self, *facilities: str) -> None:
-        """What others may need of this plugin, ready once `on_start` is done."""
-        self.facilities = facilities
-
     def on_start(self, function: F) -> F:
-        """Called once everything the plugin needs is ready, before its first call."""
+        """Called once everything the plugin needs is ready, before its first call.
+
+        What the manifest provides is ready once it returns.
+        """
         self.starting = function
         return function
 

@@ -1,10 +1,10 @@
 """Programs that limnos prepared: as they go from the kernel to the plugin that runs them, and run there."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from limnos.process.capture import Completed as Completed
 from limnos.process.capture import run as run
@@ -53,8 +53,9 @@ def _profile_record(profile: Profile) -> dict[str, Any]:
 
 
 def _profile(record: Mapping[str, Any]) -> Profile:
-    lists = {name: tuple(map(_exact, cast("Sequence[str]", record[name]))) for name in _LISTS}
-    return Profile(**{**record, "workspace": _exact(record["workspace"]), **lists})
+    hidden, readable, writable = (tuple(map(_exact, record[name])) for name in _LISTS)
+    workspace, network, protect = _exact(record["workspace"]), record["network"], record["protect"]
+    return Profile(workspace, hidden, readable, writable, network, protect)
 
 
 def _plain(text: str) -> str:

@@ -130,13 +130,15 @@ class Server:
             given["data"],
             given.get("settings", {}),
             tuple(given.get("hidden", ())),
+            tuple(given.get("provides", ())),
         )
         return {"protocol": frames.PROTOCOL, "arena": "mmap" if self._payloads.shared else "none"}
 
     def _start(self, given: Mapping[str, Any]) -> Any:
         if self._handlers.starting is not None:
             self._run(self._handlers.starting)
-        self._wire.notify("ready", facilities=[*self._handlers.facilities])
+        provides = self._handlers.told.provides if self._handlers.told is not None else ()
+        self._wire.notify("ready", facilities=[*provides])
         return {}
 
     def _stop(self, given: Mapping[str, Any]) -> Any:

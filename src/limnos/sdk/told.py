@@ -25,7 +25,7 @@ class Bulk(Protocol):
 
 
 class Told(NamedTuple):
-    """What `initialize` says. `hidden` are folders that no tool may show."""
+    """What `initialize` says. `provides` are the facilities of the manifest. `hidden` are folders that no tool may show."""
 
     kernel: Kernel
     payloads: Bulk
@@ -33,3 +33,4 @@ class Told(NamedTuple):
     data: str
     settings: Mapping[str, Any] = {}
     hidden: tuple[str, ...] = ()
+    provides: tuple[str, ...] = ()

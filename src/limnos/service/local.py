@@ -222,6 +222,7 @@ class LocalKernel:
         ended = [
             *await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True),
             *await asyncio.gather(*(model.close() for model in models), return_exceptions=True),
+            *await asyncio.gather(self._base.plugins.close(), return_exceptions=True),
         ]
         for fault in ended:
             if fault is not None:

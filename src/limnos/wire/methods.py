@@ -19,8 +19,8 @@ class Params(Fields):
 class Initialize(Params):
     """The first request. `protocol` of the answer must be the same number.
 
-    `data` is a folder of the plugin's own, `hidden` are folders that no tool may show. `arena` and `ring`
-    name inherited descriptors. `group` are the plugins of this process when there are several.
+    `provides` are the facilities of its manifest. `data` is a folder of the plugin's own, `hidden` are folders that no tool may show. `arena` and `ring`
+    name inherited descriptors.
     """
 
     type: ClassVar[str] = "initialize"
@@ -29,6 +29,7 @@ class Initialize(Params):
     plugin: str
     generation: int
     data: str
+    provides: Sequence[str] = ()
     settings: Mapping[str, Any] = {}
     arena: Mapping[str, int] | None = None
     ring: Mapping[str, int] | None = None

@@ -41,7 +41,7 @@ def clock_tool(clock: Clock, zone: Callable[[], str]) -> Tool:
     )
 
 
-def plan_tool(publish: Callable[[list[dict[str, Any]]], None]) -> Tool:
+def plan_tool(publish: Callable[[list[dict[str, Any]]], object]) -> Tool:
     """plan_update: replaces the short plan that every front end shows; `publish` tells them."""
 
     async def update(arguments: Arguments, context: ToolContext) -> Output:

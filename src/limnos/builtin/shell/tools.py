@@ -5,7 +5,6 @@ that this came to, with its sandbox, as the order of the call.
 """
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 from limnos.builtin.shell.jobs import Fresh, Jobs, Listed
