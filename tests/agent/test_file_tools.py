@@ -13,17 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from limnos.agent.toolbox import files as toolbox_files
-from limnos.agent.toolbox import search
 from limnos.agent.toolbox.diffs import MAX_COMPARED, MAX_LINE, MAX_LINES, unified
-from limnos.agent.toolbox.files import file_tools
+from limnos.builtin.files import tools as files_plugin
+from limnos.builtin.search import tools as search
 from limnos.kernel.approvals import approval_hash
 from limnos.kernel.tools import findings_of, preview_of
 from limnos.sdk.edits import EditError, replace_exactly
 from limnos.sdk.files import Files
 from limnos.sdk.texts import line_count
 from limnos.testing.doubles import FixedFolder
-from tests.agent.tools import Toolbox
+from tests.agent.tools import Toolbox, file_tools
 
 
 @pytest.fixture
@@ -84,7 +83,7 @@ def test_the_loop_is_free_while_a_file_is_taken_apart(box: Toolbox, monkeypatch:
         threads.append(threading.current_thread())
         return line_count(text)
 
-    monkeypatch.setattr(toolbox_files, "line_count", count)
+    monkeypatch.setattr(files_plugin, "line_count", count)
     box.text("read_file", path="a.txt")
 
     assert len(threads) == 1
@@ -235,7 +234,7 @@ def test_a_search_for_parts_is_bounded_and_says_so(box: Toolbox, monkeypatch: py
 
     assert "a part of it (not all files were looked at" in box.text("search_text", query="milk powder")
     assert "nothing was found" in box.text("search_text", query=wordy)[-500_000:]
-    monkeypatch.setattr("limnos.agent.toolbox.search.SECONDS", -1.0)
+    monkeypatch.setattr("limnos.builtin.search.tools.SECONDS", -1.0)
     assert "parts was not finished" in box.text("search_text", query="milk powder")
 
 

@@ -7,17 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from limnos.agent.jobs import MAX_KEPT, MAX_RUNNING, Jobs, jobs_of
-from limnos.kernel.errors import LimitError, UsageError
-from limnos.kernel.events import Event, JobChanged
+from limnos.agent.session_jobs import SessionJobs
+from limnos.builtin.shell.jobs import MAX_KEPT, MAX_RUNNING, Jobs, Listed
+from limnos.kernel.errors import UsageError
+from limnos.kernel.events import JobChanged
+from limnos.kernel.tools import ToolFailure
 from limnos.process.spawn import ChildSpec, StartError
 from tests.agent.tools import ENVIRONMENT, Toolbox
 from tests.processes import ends, sleep_of_its_own
 
 
-def play(story: Callable[[Jobs, list[Event]], Awaitable[None]]) -> None:
+def play(story: Callable[[Jobs, list[Listed]], Awaitable[None]]) -> None:
     async def whole() -> None:
-        told: list[Event] = []
+        told: list[Listed] = []
         jobs = Jobs(told.append)
         try:
             await asyncio.wait_for(story(jobs, told), 30)
@@ -29,11 +31,13 @@ def play(story: Callable[[Jobs, list[Event]], Awaitable[None]]) -> None:
 
 async def begin(jobs: Jobs, command: str) -> str:
     spec = ChildSpec(("bash", "-c", command), "/", ENVIRONMENT)
-    return await jobs.start(nullcontext(spec), command)
+    name = f"job{len(jobs.listed()) + 1}"
+    await jobs.start(name, nullcontext(spec), command)
+    return name
 
 
 def test_output_is_read_piece_by_piece_and_the_end_is_told() -> None:
-    async def story(jobs: Jobs, told: list[Event]) -> None:
+    async def story(jobs: Jobs, told: list[Listed]) -> None:
         name = await begin(jobs, "echo one; exit 3")
         output = b""
         while (fresh := await jobs.output(name, 20)).state == "running":
@@ -41,7 +45,7 @@ def test_output_is_read_piece_by_piece_and_the_end_is_told() -> None:
         output += fresh.output
         assert (output, fresh.exit, fresh.skipped) == (b"one\n", 3, 0)
         assert (await jobs.output(name)).output == b""
-        assert [(event.state, event.exit) for event in told if isinstance(event, JobChanged)] == [
+        assert [(event.state, event.exit) for event in told] == [
             ("running", None),
             ("ended", 3),
         ]
@@ -52,7 +56,7 @@ def test_output_is_read_piece_by_piece_and_the_end_is_told() -> None:
 def test_a_stopped_job_ends_with_all_it_started() -> None:
     sleep = sleep_of_its_own()
 
-    async def story(jobs: Jobs, told: list[Event]) -> None:
+    async def story(jobs: Jobs, told: list[Listed]) -> None:
         name = await begin(jobs, f"{sleep} & echo begun; wait")
         assert (await jobs.output(name, 20)).output == b"begun\n"
         stopped = await jobs.stop(name)
@@ -67,7 +71,7 @@ def test_a_stopped_job_ends_with_all_it_started() -> None:
 def test_no_job_outlives_its_session() -> None:
     sleep = sleep_of_its_own()
 
-    async def story(jobs: Jobs, told: list[Event]) -> None:
+    async def story(jobs: Jobs, told: list[Listed]) -> None:
         await begin(jobs, sleep)
         await begin(jobs, f"trap '' TERM; {sleep}")
 
@@ -76,7 +80,7 @@ def test_no_job_outlives_its_session() -> None:
 
 
 def test_much_output_keeps_the_newest_and_says_what_is_gone() -> None:
-    async def story(jobs: Jobs, told: list[Event]) -> None:
+    async def story(jobs: Jobs, told: list[Listed]) -> None:
         name = await begin(jobs, "head -c 3000000 /dev/zero; echo end")
         while jobs.listed()[0].state == "running":
             await asyncio.sleep(0)
@@ -89,9 +93,9 @@ def test_much_output_keeps_the_newest_and_says_what_is_gone() -> None:
 
 
 def test_too_many_jobs_are_refused_until_one_ends() -> None:
-    async def story(jobs: Jobs, told: list[Event]) -> None:
+    async def story(jobs: Jobs, told: list[Listed]) -> None:
         names = [await begin(jobs, "sleep 1000") for _ in range(MAX_RUNNING)]
-        with pytest.raises(LimitError):
+        with pytest.raises(ToolFailure, match="run already"):
             await begin(jobs, "true")
         await jobs.stop(names[0])
         await begin(jobs, "true")
@@ -100,11 +104,11 @@ def test_too_many_jobs_are_refused_until_one_ends() -> None:
 
 
 def test_a_program_that_is_not_there_starts_no_job() -> None:
-    async def story(jobs: Jobs, told: list[Event]) -> None:
+    async def story(jobs: Jobs, told: list[Listed]) -> None:
         with pytest.raises(StartError):
-            await jobs.start(nullcontext(ChildSpec(("no-such-program",), "/", ENVIRONMENT)), "x")
+            await jobs.start("job1", nullcontext(ChildSpec(("no-such-program",), "/", ENVIRONMENT)), "x")
         assert jobs.listed() == []
-        with pytest.raises(UsageError, match="job1"):
+        with pytest.raises(ToolFailure, match="job1"):
             await jobs.output("job1")
 
     play(story)
@@ -117,10 +121,35 @@ def test_jobs_of_an_earlier_process_are_known_to_be_over() -> None:
         JobChanged(job="job1", command="a", state="ended", exit=0),
     ]
 
-    number, left = jobs_of(events)
+    told: list[JobChanged] = []
 
-    assert number == 3
-    assert [event.job for event in left] == ["job2"]
+    async def nobody(name: str) -> None:
+        raise AssertionError(f"{name} does not run any more")
+
+    jobs = SessionJobs(told.append, nobody, events)
+
+    assert [(event.job, event.state) for event in told] == [("job2", "ended")]
+    assert [job.state for job in jobs.listed()] == ["ended", "ended"]
+    assert jobs.next_name() == "job3"
+
+
+def test_a_person_ends_a_job_by_its_name() -> None:
+    ended: list[str] = []
+
+    async def end(name: str) -> None:
+        ended.append(name)
+
+    async def story() -> None:
+        jobs = SessionJobs(lambda _: None, end)
+        for name, state in (("job1", "running"), ("job2", "ended")):
+            jobs.heard(JobChanged(job=name, command="x", state=state))
+        await jobs.stop("job1")
+        await jobs.stop("job2")
+        with pytest.raises(UsageError, match="job3"):
+            await jobs.stop("job3")
+
+    asyncio.run(story())
+    assert ended == ["job1"]
 
 
 def test_the_tools_start_read_and_end_a_job_in_the_sandbox(tmp_path: Path) -> None:

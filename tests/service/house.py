@@ -26,9 +26,20 @@ E = TypeVar("E", bound=Event)
 React = Callable[[Session, Event], None]
 
 
+_kernels: list[Kernel] = []
+
+
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` to its end; a hang is a failure."""
-    return asyncio.run(asyncio.wait_for(work, SECONDS))
+    """Run `work` to its end, and close the kernels it left open; a hang is a failure."""
+
+    async def whole() -> T:
+        try:
+            return await asyncio.wait_for(work, SECONDS)
+        finally:
+            while _kernels:
+                await asyncio.wait_for(_kernels.pop().close(), SECONDS)
+
+    return asyncio.run(whole())
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -107,7 +118,9 @@ class House:
     def kernel(self, *steps: dict[str, Any], **settings: object) -> Kernel:
         """A kernel whose model follows `steps`."""
         environment = self.environment(*steps, **settings)
-        return local_kernel(load(environment), environment)
+        kernel = local_kernel(load(environment), environment)
+        _kernels.append(kernel)
+        return kernel
 
     async def open(self, kernel: Kernel, **how: Any) -> "Talk":
         """Open a session in the working folder; what it holds already counts as heard."""
