@@ -12,9 +12,9 @@ from limnos.agent.clock import SystemClock
 from limnos.kernel.messages import ToolError
 from limnos.kernel.seams import Clock
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
-from limnos.plugins.adapters import SessionSide
 from limnos.plugins.host import Host, Member
 from limnos.plugins.manifest import Manifest, PluginLimits, StageDeclaration, ToolDeclaration
+from limnos.plugins.offered import SessionSide
 from limnos.plugins.process import Surroundings
 from limnos.plugins.services import Services
 from limnos.plugins.unit import Change

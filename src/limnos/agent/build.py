@@ -148,7 +148,7 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         GateRules(stored_rules(log.history.events, opening.cwd), rules),
     )
     stages = Pipeline()
-    detach = base.plugins.host.attach(stages)
+    detach = base.plugins.attach(stages)
     tools = Toolset(
         registry, catalogue, base.validator, base.blobs, place, _inline_characters(settings, window.budget)
     )

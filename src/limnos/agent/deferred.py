@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from limnos.agent import export as export
     from limnos.agent import shell as shell
+    from limnos.plugins import host as host
+    from limnos.plugins import schemas as schemas
     from limnos.process import sandbox as sandbox
     from limnos.sdk import programs as programs
 
 _PARTS = {
     "export": "limnos.agent.export",
+    "host": "limnos.plugins.host",
     "programs": "limnos.sdk.programs",
     "sandbox": "limnos.process.sandbox",
+    "schemas": "limnos.plugins.schemas",
     "shell": "limnos.agent.shell",
 }
 

@@ -4,23 +4,28 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from limnos.agent import deferred
 from limnos.agent.session_jobs import SessionJobs
 from limnos.agent.settings import Environment
 from limnos.agent.workbench import probe
+from limnos.kernel.errors import LimnosError
 from limnos.kernel.events import JobChanged
+from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import Blobs, Clock
+from limnos.kernel.stages import Pipeline
+from limnos.kernel.tools import Output, Tool, ToolContext
 from limnos.plugins.catalogue import catalogue
-from limnos.plugins.connection import PluginLost, PluginRefused
-from limnos.plugins.host import Host, Member
-from limnos.plugins.locked import Lock, Locked
-from limnos.plugins.manifest import Manifest
+from limnos.plugins.locked import Lock
+from limnos.plugins.manifest import ChannelDeclaration, Manifest, ToolDeclaration
+from limnos.plugins.offered import SessionSide, sending_tool_of, tool_of
 from limnos.plugins.places import builtin_folders
-from limnos.plugins.process import Surroundings
-from limnos.plugins.schemas import defaults
-from limnos.plugins.services import Asked, Services
-from limnos.plugins.unit import Change, Unavailable
+
+if TYPE_CHECKING:
+    from limnos.plugins.host import Host
+    from limnos.plugins.services import Asked
+    from limnos.plugins.unit import Change
 
 SHELL: Final = "shell"  # the plugin that runs commands and jobs
 END_S: Final = 5.0
@@ -28,7 +33,7 @@ _GONE = ("down", "stopped", "stopping", "idle")
 
 
 class Plugins:
-    """The plugins of one kernel. The lock is read at the first use, and nothing is started before its own."""
+    """The plugins of one kernel. The lock is read at the first use; a host is made when one is to run."""
 
     def __init__(self, environment: Environment, clock: Clock, blobs: Blobs) -> None:
         self._environment = environment
@@ -42,76 +47,105 @@ class Plugins:
         return catalogue(self._environment.home, builtin_folders())
 
     @cached_property
-    def host(self) -> Host:
+    def host(self) -> "Host":
         """What starts them."""
-        lock = self.lock
-        around = Surroundings(
+        services = deferred.host.Services(self._clock, self._blobs, {"job.changed": self._job_changed})
+        around = deferred.host.Surroundings(
             clock=self._clock,
             data=self._environment.home / "plugin-data",
             hidden=(str(self._environment.home),),
             settings=self._settings,
             sandbox=probe,
-            verify=partial(_verified, lock),
+            verify=self._verified,
         )
-        services = Services(self._clock, self._blobs, {"job.changed": self._job_changed})
-        host = Host([_member(one) for one in lock.plugins], around, services)
+        host = deferred.host.Host(deferred.host.members_of(self.lock), around, services)
         host.listen(self._changed)
         return host
+
+    def tools(self, side: SessionSide) -> list[Tool]:
+        """The tools of all plugins for one session; those of a plugin that cannot run say why when called."""
+        found: list[Tool] = []
+        for locked in self.lock.plugins:
+            if locked.disabled:
+                continue
+            name, look = locked.name, partial(self._preflight, locked.name)
+            for tool in locked.manifest.tools:
+                found.append(tool_of(name, tool, partial(self._run, name, tool, side), look))
+            for channel in locked.manifest.channels:
+                found.append(sending_tool_of(name, channel, partial(self._send, name, channel), look))
+        return found
+
+    def attach(self, pipeline: Pipeline) -> Callable[[], None]:
+        """Put the stage handlers into a session's pipeline and keep them right; returns what ends that."""
+        return self.host.attach(pipeline) if self.lock.stages else _nothing
 
     def enter(self, session: str, jobs: SessionJobs) -> Callable[[], None]:
         """A session begins: its jobs hear what becomes of them; returns what ends that."""
         self._jobs[session] = jobs
-        return lambda: self._left(session)
+        return partial(self._left, session)
 
     async def end_job(self, session: str, folder: str, job: str) -> None:
         """End a background command of a session; what had ended by itself is as well."""
-        with suppress(Unavailable, PluginLost, PluginRefused, TimeoutError):
+        with suppress(LimnosError, TimeoutError):
             async with asyncio.timeout(END_S):
-                await self.host.unit(SHELL).ask(
-                    "tool.call",
-                    call=f"{session}-{job}",
-                    tool="job_stop",
-                    cwd=folder,
-                    session=session,
-                    arguments={"job": job},
-                )
+                await self.host.perform(SHELL, "job_stop", SessionSide(session), {"job": job}, folder)
 
     async def close(self) -> None:
         """End all of them."""
-        if "host" in self.__dict__:
+        if self._is_hosting:
             await self.host.close()
+
+    @property
+    def _is_hosting(self) -> bool:
+        return "host" in self.__dict__
+
+    async def _run(
+        self,
+        plugin: str,
+        tool: ToolDeclaration,
+        side: SessionSide,
+        arguments: Arguments,
+        context: ToolContext,
+    ) -> Output:
+        return await self.host.runs(plugin, tool, side)(arguments, context)
+
+    async def _send(
+        self, plugin: str, channel: ChannelDeclaration, arguments: Arguments, context: ToolContext
+    ) -> Output:
+        return await self.host.sends(plugin, channel)(arguments, context)
+
+    def _preflight(self, plugin: str, arguments: Arguments) -> ToolError | None:
+        locked = self.lock.get(plugin)
+        if self._is_hosting or (locked is not None and locked.down):
+            return self.host.preflight(plugin, arguments)
+        return None
 
     def _left(self, session: str) -> None:
         self._jobs.pop(session, None)
-        self.host.session_closed(session)
+        if self._is_hosting:
+            self.host.session_closed(session)
 
     def _settings(self, name: str) -> Mapping[str, Any]:
         locked = self.lock.get(name)
-        return defaults(locked.manifest.settings) if locked is not None else {}
+        return deferred.schemas.defaults(locked.manifest.settings) if locked is not None else {}
 
-    async def _job_changed(self, asked: Asked) -> Any:
+    async def _verified(self, manifest: Manifest) -> str:
+        """Why the files of a plugin are not those that a person accepted; empty when they are."""
+        locked = self.lock.get(manifest.name)
+        return "" if locked is None else await asyncio.to_thread(self.lock.verify, locked)
+
+    async def _job_changed(self, asked: "Asked") -> Any:
         jobs = self._jobs.get(asked.params.session)
         if asked.unit.name == SHELL and jobs is not None:
             told = asked.params
             jobs.heard(JobChanged(job=told.job, command=told.command, state=told.state, exit=told.exit))
         return {}
 
-    def _changed(self, change: Change) -> None:
+    def _changed(self, change: "Change") -> None:
         if change.plugin == SHELL and change.state in _GONE:
             for jobs in self._jobs.values():
                 jobs.lost()
 
 
-def _member(locked: Locked) -> Member:
-    waits = tuple(dict.fromkeys(need.plugin for need in locked.needs))
-    if locked.disabled:
-        return Member(locked.manifest, waits, ("disabled", "a person disabled it"))
-    if locked.down:
-        return Member(locked.manifest, waits, ("broken", locked.down))
-    return Member(locked.manifest, waits)
-
-
-async def _verified(lock: Lock, manifest: Manifest) -> str:
-    """Why the files of a plugin are not those that a person accepted; empty when they are."""
-    locked = lock.get(manifest.name)
-    return "" if locked is None else await asyncio.to_thread(lock.verify, locked)
+def _nothing() -> None:
+    """There is nothing to end."""

@@ -53,8 +53,8 @@ from limnos.kernel.seams import Clock, Rendered, parse_principal
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Parts, Turn
-from limnos.plugins.adapters import SessionSide
 from limnos.plugins.host import Host, Member
+from limnos.plugins.offered import SessionSide
 from limnos.plugins.places import builtin_folders
 from limnos.plugins.process import Surroundings
 from limnos.plugins.services import Services

@@ -18,8 +18,7 @@ from limnos.kernel.events import Event, PlanUpdated
 from limnos.kernel.seams import Blobs, Clock
 from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import Tool
-from limnos.plugins.adapters import SessionSide
-from limnos.plugins.services import FileChange
+from limnos.plugins.offered import FileChange, SessionSide
 from limnos.sdk.files import Files
 
 FIRST = ("files", "search", "shell")  # models see their tools first, in this order
@@ -61,7 +60,7 @@ def tools_of(
         session, partial(_record, history), partial(shell_view.order_of, commands, jobs, seconds)
     )
     tools = [
-        *arranged(plugins.host.tools(side), files, commands, seconds),
+        *arranged(plugins.tools(side), files, commands, seconds),
         *kernel_tools(
             ground.clock,
             lambda: ground.environment.zone,

@@ -1,19 +1,18 @@
 """Tools and stage handlers of the kernel that run in a plugin's process."""
 
 import asyncio
-from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
-from limnos.kernel.messages import Arguments, ToolError
+from limnos.kernel.messages import Arguments, ErrorReason, ToolError
 from limnos.kernel.stages import Action, Handler, Payload
-from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
+from limnos.kernel.tools import Output, ToolContext, ToolFailure
 from limnos.plugins import payloads, stages
 from limnos.plugins.connection import PluginLost, PluginRefused
-from limnos.plugins.manifest import ChannelDeclaration, StageDeclaration, ToolDeclaration
+from limnos.plugins.manifest import StageDeclaration, ToolDeclaration
+from limnos.plugins.offered import SessionSide
 from limnos.plugins.payloads import PayloadError
-from limnos.plugins.services import FileChange, OpenCall, Services
+from limnos.plugins.services import OpenCall, Services
 from limnos.plugins.unit import Unavailable, Unit
 from limnos.plugins.within import within
 from limnos.wire.arena import ArenaFull
@@ -23,27 +22,14 @@ DELIVERY_S: Final = 10.0
 _BUILTIN_ORIGINS: Final = ("kernel", "file", "command")
 
 
-class SessionSide(NamedTuple):
-    """What belongs to one session: its name, who hears of changed files, what limnos prepares for a call.
-
-    `changed` gets the call and the change, in a thread, before the call has its result.
-    """
-
-    session: str = ""
-    changed: Callable[[str, FileChange], object] | None = None
-    order: Callable[[str, Arguments], Mapping[str, Any] | None] = lambda tool, arguments: None
-
-
 class PluginTool:
     """One tool of a plugin, for one session."""
 
-    def __init__(
-        self, unit: Unit, services: Services, name: str, timeout_s: float, side: SessionSide
-    ) -> None:
+    def __init__(self, unit: Unit, services: Services, declared: ToolDeclaration, side: SessionSide) -> None:
         self._unit = unit
         self._services = services
-        self._name = name
-        self._timeout_s = timeout_s
+        self._name = declared.name
+        self._timeout_s = declared.timeout_s
         self._side = side
 
     async def __call__(self, arguments: Arguments, context: ToolContext) -> Output:
@@ -70,13 +56,6 @@ class PluginTool:
             raise ToolFailure(
                 "failed", f"{self._name} answered wrongly: {error}", "tell the person"
             ) from None
-
-    def preflight(self, _: Arguments) -> ToolError | None:
-        """Why no call can work now, before anybody is asked."""
-        if self._unit.state not in ("stopped", "disabled", "broken", "down"):
-            return None
-        error = self._unit.unavailable()
-        return ToolError("unavailable", error.what, error.fix)
 
     async def _run(self, arguments: Arguments, context: ToolContext) -> Output:
         arena = self._unit.arena
@@ -125,68 +104,35 @@ class PluginTool:
         return f"plugin:{self._unit.name}"
 
 
-def tool_of(unit: Unit, services: Services, declared: ToolDeclaration, side: SessionSide) -> Tool:
-    """The kernel's tool for one that a manifest declares."""
-    run = PluginTool(unit, services, declared.name, declared.timeout_s, side)
-    return Tool(
-        name=declared.name,
-        description=declared.description,
-        parameters=declared.parameters,
-        execute=run,
-        effects=declared.effects,
-        needs_approval=declared.needs_approval,
-        parallel_safe=declared.parallel_safe,
-        serial=declared.serial,
-        timeout_s=declared.timeout_s,
-        private=declared.private,
-        repeatable=declared.repeatable,
-        no_memory=declared.no_memory,
-        subject=partial(_argument, declared.subject) if declared.subject else None,
-        preflight=run.preflight,
-        plugin=unit.name,
-    )
+class PluginChannel:
+    """The way out of one channel; it never says sent when nobody confirmed it."""
 
+    def __init__(self, unit: Unit, name: str) -> None:
+        self._unit = unit
+        self._name = name
 
-def sending_tool(unit: Unit, channel: ChannelDeclaration) -> Tool:
-    """`output_send__NAME`: sends a text through a channel, and never says sent when nobody confirmed it."""
-
-    async def send(arguments: Arguments, context: ToolContext) -> Output:
+    async def __call__(self, arguments: Arguments, context: ToolContext) -> Output:
+        """Send a text; see `kernel.tools.Execute`."""
+        unit = self._unit
         try:
             asked = unit.request(
-                "output.send", channel=channel.name, to=arguments["to"], text=arguments["text"]
+                "output.send", channel=self._name, to=arguments["to"], text=arguments["text"]
             )
             await within(unit.clock, DELIVERY_S, asked)
         except TimeoutError:
-            said = (
-                f"unconfirmed: {channel.name} did not confirm it in {DELIVERY_S:g} s; it may have been sent"
-            )
-            return Output(
-                said, "unconfirmed", error=ToolError("timeout", said, "ask the person before you repeat it")
-            )
+            return _unconfirmed(f"{self._name} did not confirm it in {DELIVERY_S:g} s", "timeout")
+        except PluginLost as lost:
+            return _unconfirmed(f"{unit.name} ended meanwhile ({lost})", "unavailable")
         except Unavailable as error:
             raise ToolFailure("unavailable", error.what, error.fix) from None
-        except PluginLost as lost:
-            said = f"unconfirmed: {unit.name} ended meanwhile ({lost}); it may have been sent"
-            return Output(said, "unconfirmed", error=ToolError("unavailable", said, "ask the person"))
         except PluginRefused as refused:
             raise ToolFailure("failed", f"not sent: {refused}", refused.hint) from None
         return Output(f"sent to {arguments['to']}", "sent")
 
-    texts = {
-        "to": {"type": "string", "minLength": 1, "description": "whom or where to"},
-        "text": {"type": "string", "minLength": 1, "description": "what to send"},
-    }
-    return Tool(
-        f"output_send__{channel.name}",
-        f"Send a text: {channel.description}",
-        {"type": "object", "properties": texts, "required": ["to", "text"], "additionalProperties": False},
-        send,
-        effects="external",
-        needs_approval=True,
-        serial=True,
-        subject=partial(_argument, "to"),
-        plugin=unit.name,
-    )
+
+def _unconfirmed(why: str, reason: ErrorReason) -> Output:
+    said = f"unconfirmed: {why}; it may have been sent"
+    return Output(said, "unconfirmed", error=ToolError(reason, said, "ask the person before you repeat it"))
 
 
 def handler_of(unit: Unit, declared: StageDeclaration) -> Handler:
@@ -218,10 +164,6 @@ def handler_of(unit: Unit, declared: StageDeclaration) -> Handler:
         scope=declared.scope,
         timeout_s=declared.timeout_s,
     )
-
-
-def _argument(name: str, arguments: Arguments) -> str:
-    return str(arguments.get(name, ""))
 
 
 def _record(answer: Any) -> dict[str, Any]:

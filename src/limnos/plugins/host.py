@@ -6,14 +6,17 @@ from functools import partial
 from typing import NamedTuple
 
 from limnos.kernel.errors import UsageError
+from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.stages import Pipeline
-from limnos.kernel.tools import Tool
-from limnos.plugins.adapters import SessionSide, handler_of, sending_tool, tool_of
+from limnos.kernel.tools import Execute, Output, Tool, ToolContext, ToolFailure
+from limnos.plugins.adapters import PluginChannel, PluginTool, handler_of
+from limnos.plugins.locked import Lock, Locked
 from limnos.plugins.log_ring import Line, LogRing
-from limnos.plugins.manifest import Manifest
-from limnos.plugins.process import Surroundings
+from limnos.plugins.manifest import ChannelDeclaration, Manifest, ToolDeclaration
+from limnos.plugins.offered import SessionSide, sending_tool_of, tool_of
+from limnos.plugins.process import Surroundings as Surroundings
 from limnos.plugins.restarts import Pace
-from limnos.plugins.services import Services
+from limnos.plugins.services import Services as Services
 from limnos.plugins.unit import Change, Links, State, Unavailable, Unit
 
 _DOWN: tuple[State, ...] = ("down", "stopped", "broken")
@@ -52,6 +55,7 @@ class Host:
         self._listeners: list[Callable[[Change], object]] = []
         self._pipelines: list[Pipeline] = []
         self._closing = False
+        self._performed = 0
         links = Links(services.serve, self._changed, self._needs, Pace(around.clock))
         self._units: dict[str, Unit] = {}
         for member in members:
@@ -69,9 +73,40 @@ class Host:
         """The tools of all plugins for one session, whether these run or not; not those that never will."""
         found: list[Tool] = []
         for unit in self._usable():
-            found += [tool_of(unit, self._services, one, side) for one in unit.manifest.tools]
-            found += [sending_tool(unit, channel) for channel in unit.manifest.channels]
+            look = partial(self.preflight, unit.name)
+            for tool in unit.manifest.tools:
+                found.append(tool_of(unit.name, tool, self.runs(unit.name, tool, side), look))
+            for channel in unit.manifest.channels:
+                found.append(sending_tool_of(unit.name, channel, self.sends(unit.name, channel), look))
         return found
+
+    def runs(self, plugin: str, tool: ToolDeclaration, side: SessionSide) -> Execute:
+        """What does a tool's calls. Raises UsageError."""
+        return PluginTool(self.unit(plugin), self._services, tool, side)
+
+    def sends(self, plugin: str, channel: ChannelDeclaration) -> Execute:
+        """What sends through a channel. Raises UsageError."""
+        return PluginChannel(self.unit(plugin), channel.name)
+
+    def preflight(self, plugin: str, _: Arguments) -> ToolError | None:
+        """Why no call of a plugin can work now, before anybody is asked."""
+        error = self.unit(plugin).hopeless()
+        return None if error is None else ToolError("unavailable", error.what, error.fix)
+
+    async def perform(
+        self, plugin: str, tool: str, side: SessionSide, arguments: Arguments, cwd: str
+    ) -> Output:
+        """Run a tool that a person asked for, and no model. Raises UsageError, and Unavailable when it fails."""
+        unit = self.unit(plugin)
+        declared = next((one for one in unit.manifest.tools if one.name == tool), None)
+        if declared is None:
+            raise UsageError(f"{plugin} has no tool {tool}", f"limnos plugins show {plugin}")
+        self._performed += 1
+        context = ToolContext(f"person-{self._performed}", cwd, _unheard)
+        try:
+            return await self.runs(plugin, declared, side)(arguments, context)
+        except ToolFailure as failure:
+            raise Unavailable(failure.error.detail, failure.error.hint) from None
 
     def attach(self, pipeline: Pipeline) -> Callable[[], None]:
         """Put the stage handlers into a session's pipeline and keep them right; returns what ends that."""
@@ -154,6 +189,10 @@ class Host:
             pipeline.attach(handler_of(unit, declared))
 
 
+def _unheard(text: str, fraction: float | None = None) -> None:
+    """Nobody waits for the progress."""
+
+
 def _standing(unit: Unit) -> Standing:
     manifest = unit.manifest
     return Standing(
@@ -166,3 +205,17 @@ def _standing(unit: Unit) -> Standing:
         unit.started_ms,
         tuple(tool.name for tool in manifest.tools),
     )
+
+
+def members_of(lock: Lock) -> list[Member]:
+    """The plugins of a lock, those that never run with the reason."""
+    return [_member(locked) for locked in lock.plugins]
+
+
+def _member(locked: Locked) -> Member:
+    waits = tuple(dict.fromkeys(need.plugin for need in locked.needs))
+    if locked.disabled:
+        return Member(locked.manifest, waits, ("disabled", "a person disabled it"))
+    if locked.down:
+        return Member(locked.manifest, waits, ("broken", locked.down))
+    return Member(locked.manifest, waits)

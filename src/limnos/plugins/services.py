@@ -12,6 +12,7 @@ from limnos.kernel.tools import Report
 from limnos.plugins import payloads
 from limnos.plugins.capabilities import refusal
 from limnos.plugins.connection import Connection
+from limnos.plugins.offered import FileChange
 from limnos.plugins.payloads import PayloadError
 from limnos.plugins.unit import Unit
 from limnos.wire import frames, methods
@@ -42,14 +43,6 @@ class Asked(NamedTuple):
 
 
 Service: TypeAlias = Callable[[Asked], Awaitable[Any]]
-
-
-class FileChange(NamedTuple):
-    """A file that a tool changed; None where it is not there."""
-
-    path: str
-    before: bytes | None
-    after: bytes | None
 
 
 class OpenCall(NamedTuple):

@@ -98,6 +98,10 @@ class Unit:
         """The clock that its limits go by."""
         return self._around.clock
 
+    def hopeless(self) -> Unavailable | None:
+        """Why no call can work now; None when one can, or would start the plugin."""
+        return self.unavailable() if self.state in ("stopped", "disabled", "broken", "down") else None
+
     async def ready(self) -> PluginProcess:
         """The running process, started if need be. Raises Unavailable."""
         if self.state == "running" and self.process is not None:
