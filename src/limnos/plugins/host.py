@@ -96,7 +96,7 @@ class Host:
     async def perform(
         self, plugin: str, tool: str, side: SessionSide, arguments: Arguments, cwd: str
     ) -> Output:
-        """Run a tool that a person asked for, and no model. Raises UsageError, and Unavailable when it fails."""
+        """Run a tool because a person asked for it. Raises UsageError, and Unavailable when it fails."""
         unit = self.unit(plugin)
         declared = next((one for one in unit.manifest.tools if one.name == tool), None)
         if declared is None:
