@@ -15,7 +15,8 @@ from limnos.agent.mentions import mentioned
 from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
 from limnos.agent.prompt import HostFacts, host_facts, system_prompt
-from limnos.agent.runner import Fittings, OpenQuestions, Runner
+from limnos.agent.questions import OpenQuestions
+from limnos.agent.runner import Fittings, Runner
 from limnos.agent.sessions import SessionFiles
 from limnos.agent.settings import Environment, Settings
 from limnos.agent.stored_rules import stored_rules

@@ -45,12 +45,18 @@ class Undone(NamedTuple):
 
 
 class Send(NamedTuple):
-    """One input. `client_id` is the sender's own id of the message: a repeated id is answered once."""
+    """One input. `client_id` is the sender's own id of the message: a repeated id is answered once.
+
+    `level` is 1 background, 2 message, 3 interactive or 4 critical. An `interrupt` sets a running turn of a
+    lower level aside at its next border, or in the middle of the model's reply; that goes on afterwards.
+    """
 
     text: str
     client_id: str
     source: str = "cli"
     principal: str = "owner"
+    level: int = 3
+    interrupt: bool = False
 
 
 class Session(Protocol):
@@ -71,7 +77,7 @@ class Session(Protocol):
 
     @property
     def interrupted(self) -> bool:
-        """Whether the last turn has no end yet and can be continued."""
+        """Whether a turn has no end yet, nothing runs, and it can be continued."""
         ...
 
     async def history(self) -> Sequence[Event]:
@@ -86,7 +92,10 @@ class Session(Protocol):
         ...
 
     def send(self, message: Send) -> None:
-        """Queue an input for the next turn. Raises errors.LimitError when 256 are waiting."""
+        """Queue an input, or interrupt with it.
+
+        Raises errors.LimitError when 256 are waiting, UsageError for one that cannot be taken.
+        """
         ...
 
     def inject(self, message: Send) -> None:
@@ -106,7 +115,7 @@ class Session(Protocol):
         ...
 
     def queued(self) -> list[Send]:
-        """Inputs that wait for a turn of their own."""
+        """Inputs that wait for a turn of their own, in the order in which they will be taken."""
         ...
 
     def injected(self) -> list[Send]:

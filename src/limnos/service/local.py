@@ -11,7 +11,8 @@ from limnos.agent import deferred
 from limnos.agent.build import Home, Opening, home, model_of, open_session
 from limnos.agent.clock import RandomIds
 from limnos.agent.masking import mask_of, scanner_of
-from limnos.agent.runner import Input, Runner
+from limnos.agent.runner import Runner
+from limnos.agent.scheduling import Input
 from limnos.agent.settings import KEYS, Environment, Settings, parse_value, with_workspace
 from limnos.agent.trust import TrustFile
 from limnos.kernel.cancel import StopReason
@@ -256,8 +257,8 @@ def _overridden(settings: Settings, how: OpenRequest) -> Settings:
 
 
 def _input(message: Send) -> Input:
-    return Input(message.text, message.client_id, message.source, message.principal)
+    return Input(*message)
 
 
 def _send(given: Input) -> Send:
-    return Send(given.text, given.client_id, given.source, given.principal)
+    return Send(*given)
