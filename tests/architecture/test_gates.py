@@ -18,6 +18,7 @@ BROAD_CATCHES = {
     "limnos.kernel.calls": "the border to tools",
     "limnos.kernel.tools": "the border to tools: their previews",
     "limnos.kernel.stages": "the border to stage handlers",
+    "limnos.service.socket": "the border to clients: their request fails, the daemon lives",
     "limnos.frontends.cli.main": "the border to the person: a fault becomes two lines and a log",
 }
 

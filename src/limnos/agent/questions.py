@@ -22,10 +22,14 @@ class OpenQuestions:
         finally:
             del self._open[question.approval]
 
+    def is_open(self, approval: str) -> bool:
+        """Whether this question waits for an answer."""
+        waiting = self._open.get(approval)
+        return waiting is not None and not waiting.done()
+
     def answer(self, approval: str, answer: Answer) -> bool:
         """Settle an open question; False when it is not open any more."""
-        waiting = self._open.get(approval)
-        if waiting is None or waiting.done():
+        if not self.is_open(approval):
             return False
-        waiting.set_result(answer)
+        self._open[approval].set_result(answer)
         return True

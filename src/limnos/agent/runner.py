@@ -56,6 +56,7 @@ class Runner:
         self._queue = Queue()
         self._turn: Turn | None = None
         self._rank = Rank()
+        self._first = 0
         self._frames: list[Frame] = []
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.Task[None] | None = None
@@ -78,6 +79,16 @@ class Runner:
     def busy(self) -> bool:
         """Whether a turn runs, or will begin by itself."""
         return not self._idle
+
+    async def rest(self) -> None:
+        """Wait until nothing runs."""
+        while (task := self._task) is not None and not task.done():
+            await asyncio.wait({task})
+
+    @property
+    def running(self) -> int:
+        """The number of the first event of the running turn; 0 when none runs."""
+        return self._first if self._turn is not None else 0
 
     @property
     def interrupted(self) -> bool:
@@ -165,6 +176,10 @@ class Runner:
     def answer(self, approval: str, answer: Answer) -> bool:
         """Answer an open question."""
         return self._fit.questions.answer(approval, answer)
+
+    def asks(self, approval: str) -> bool:
+        """Whether this question is open."""
+        return self._fit.questions.is_open(approval)
 
     def jobs(self) -> list[Listed]:
         """The background commands of this session, in order."""
@@ -307,7 +322,7 @@ class Runner:
         stream, self._turn = self.stream, None
         stream.turn, stream.step = stream.conversation.turns + 1, 0
         before = self._frames[-1] if self._frames else None
-        stream.emit(
+        started = stream.emit(
             TurnStarted(
                 input=given.text,
                 source=given.source,
@@ -325,6 +340,7 @@ class Runner:
             durable=True,
         )
         self._queue.take(given)  # not before it is on the disk
+        self._first = started.seq
         self._rank = Rank(given.level)
         asked = self._fit.new_turn(0)
         if before is not None and before.number == stream.turn - 1:
@@ -351,7 +367,7 @@ class Runner:
     def _continue(self, frame: Frame) -> Turn:
         stream, self._turn = self.stream, None
         stream.turn, stream.step = frame.number, frame.meter.steps
-        resume(stream, frame.source, str(frame.principal), frame.about)
+        self._first = resume(stream, frame.source, str(frame.principal), frame.about).seq
         self._frames.remove(frame)
         self._fit.new_turn(frame.asked)
         frame.meter.unpause()

@@ -59,9 +59,8 @@ def _close_step(stream: EventStream, step: Step) -> None:
     )
 
 
-def resume(stream: EventStream, source: str, principal: str, about: str = "") -> list[str]:
+def resume(stream: EventStream, source: str, principal: str, about: str = "") -> TurnResumed:
     """Mark the interrupted turn as going on; its open calls are closed first. `about`: it was set aside."""
     unknown = close_open_calls(stream)
     resumed = TurnResumed(source=source, principal=principal, unknown=unknown, about=about)
-    stream.emit(resumed, durable=True)
-    return unknown
+    return stream.emit(resumed, durable=True)
