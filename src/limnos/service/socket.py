@@ -52,7 +52,7 @@ class ControlServer:
         self._refusals = refusals
         self._uid = uid
         self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._failures: list[float] = []
         self._last = 0
 
@@ -63,7 +63,7 @@ class ControlServer:
 
     async def start(self, listening: socket.socket) -> None:
         """Serve those who connect to `listening`."""
-        self._server = await asyncio.start_unix_server(self._accept, sock=listening, limit=LIMIT)
+        self._server = await asyncio.start_unix_server(self._let_in, sock=listening, limit=LIMIT)
 
     def take_nobody(self) -> None:
         """Let nobody connect any more."""
@@ -73,15 +73,21 @@ class ControlServer:
     async def close(self) -> None:
         """Take nobody any more and end all connections."""
         self.take_nobody()
-        for task in tuple(self._tasks):
+        await asyncio.sleep(0)  # who was just let in is in the table then
+        tasks = dict(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in tasks.values():
+            writer.transport.abort()  # of a task that was cancelled before it began, too
+        await asyncio.sleep(0)
+
+    def _let_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._accept(reader, writer))
+        self._tasks[task] = writer
+        task.add_done_callback(self._tasks.pop)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
         self._last += 1
         connection = Connection(self._last, writer)
         try:
