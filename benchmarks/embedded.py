@@ -29,7 +29,8 @@ from typing import Any
 
 from limnos.agent.build import Opening, home, open_session
 from limnos.agent.clock import SystemClock
-from limnos.agent.runner import Input, Runner
+from limnos.agent.runner import Runner
+from limnos.agent.scheduling import Input
 from limnos.agent.settings import Settings, read_environment
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.events import ApprovalAsked, CallFinished, CallProposed, StepFinished, TurnFinished

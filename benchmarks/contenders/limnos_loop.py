@@ -12,7 +12,7 @@ from pathlib import Path
 from limnos import lazy
 from limnos.agent.build import Opening, home, open_session
 from limnos.agent.models import Sources, make
-from limnos.agent.runner import Input
+from limnos.agent.scheduling import Input
 from limnos.agent.settings import Settings, read_environment
 from limnos.kernel.messages import Arguments
 from limnos.kernel.tools import Output, Tool, ToolContext

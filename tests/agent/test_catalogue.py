@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from limnos.agent.build import Opening, home, model_of, open_session, register
-from limnos.agent.runner import Input
+from limnos.agent.scheduling import Input
 from limnos.agent.settings import load
 from limnos.context.window import Window, WindowSettings
 from limnos.kernel.conversation import Conversation

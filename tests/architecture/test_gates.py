@@ -19,6 +19,7 @@ BROAD_CATCHES = {
     "limnos.kernel.tools": "the border to tools: their previews",
     "limnos.kernel.stages": "the border to stage handlers",
     "limnos.sdk.serving": "the border to a plugin's own code",
+    "limnos.service.socket": "the border to clients: their request fails, the daemon lives",
     "limnos.frontends.cli.main": "the border to the person: a fault becomes two lines and a log",
 }
 

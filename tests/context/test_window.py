@@ -168,7 +168,7 @@ def test_the_first_question_of_a_long_turn_stays_also_beside_an_injected_one() -
     for number in range(30):
         if number == 25:
             say(conversation, "and one thing more")
-            conversation.turn -= 1
+            conversation.last.turn -= 1
             conversation.units[-1].turn = conversation.turn
         request = render(one, conversation)
         check(request, "the first question")

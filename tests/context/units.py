@@ -44,7 +44,7 @@ def window(budget: int, registry: Registry | None = None) -> tuple[Window, Count
 
 def say(conversation: Conversation, text: str) -> None:
     """A user message begins a turn."""
-    conversation.turn += 1
+    conversation.last.turn += 1
     conversation.turn_open = True
     conversation.units.append(
         Said(f"{conversation.turn}.0", conversation.turn, "2026-03-14T20:31:04.118Z", text)
@@ -85,7 +85,7 @@ def happen(conversation: Conversation, what: str, text: str) -> None:
 def anew(conversation: Conversation) -> Conversation:
     """The same conversation without anything that a window has kept in it."""
     copy = Conversation()
-    copy.turn, copy.turn_open = conversation.turn, conversation.turn_open
+    copy.last.turn, copy.turn_open = conversation.turn, conversation.turn_open
     copy.units = [replace(unit, tokens=None, rendered=None) for unit in conversation.units]
     return copy
 

@@ -9,7 +9,7 @@ import pytest
 
 from limnos.agent.build import Opening, home, open_session
 from limnos.agent.models import Sources, make
-from limnos.agent.runner import Input
+from limnos.agent.scheduling import Input
 from limnos.agent.settings import load, read_environment
 from limnos.kernel.events import Event, TurnFinished
 from limnos.kernel.messages import Arguments

@@ -594,7 +594,7 @@ def test_a_conversation_knows_what_its_open_turn_has_used() -> None:
 
     setting.run()
 
-    assert (setting.conversation.turn_tokens, setting.conversation.turn_cost) == (120, Decimal("0.25"))
+    assert (setting.conversation.last.tokens, setting.conversation.last.cost) == (120, Decimal("0.25"))
 
 
 def test_a_reply_that_drips_ends_with_the_time_of_its_turn() -> None:

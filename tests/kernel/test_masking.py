@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limnos.kernel.conversation import Conversation
+from limnos.kernel.event_records import to_record
 from limnos.kernel.events import (
     CallFinished,
     CallProposed,
@@ -15,7 +16,6 @@ from limnos.kernel.events import (
     ReplyFinished,
     TextDelta,
     TurnStarted,
-    to_record,
 )
 from limnos.kernel.masking import NOTE, Mask
 from limnos.kernel.stream import EventStream

@@ -13,7 +13,8 @@ from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
 from limnos.agent.plugins import Plugins
 from limnos.agent.prompt import HostFacts, host_facts, system_prompt
-from limnos.agent.runner import Fittings, OpenQuestions, Runner
+from limnos.agent.questions import OpenQuestions
+from limnos.agent.runner import Fittings, Runner
 from limnos.agent.session_tools import Ground, tools_of
 from limnos.agent.sessions import SessionFiles
 from limnos.agent.settings import Environment, Settings

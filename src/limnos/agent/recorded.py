@@ -27,6 +27,7 @@ from limnos.kernel.events import (
     TurnFinished,
     TurnResumed,
     TurnStarted,
+    TurnSuspended,
     UsageRecorded,
 )
 from limnos.kernel.findings import Findings
@@ -77,6 +78,16 @@ class Episode:
         """Stop the turn in the middle of this work; the cancellation arrives here."""
         self.stop(cancel)
         await asyncio.Event().wait()
+
+    @property
+    def suspended_by(self) -> str:
+        """The id of the input that the turn was set aside for; empty when it was not."""
+        return next((event.by for event in self.events if isinstance(event, TurnSuspended)), "")
+
+    def injected_first(self) -> list[InputInjected]:
+        """The inputs that joined before the first reply."""
+        first = takewhile(lambda event: not isinstance(event, ReplyFinished | StepFinished), self.events)
+        return [event for event in first if isinstance(event, InputInjected)]
 
     def partial(self) -> str:
         """What the reply had said when the turn was cut short; it stands before the closing note."""
@@ -155,6 +166,9 @@ class RecordedModel:
 
     async def _finish_as_recorded(self) -> None:
         end = self._episode.end
+        if self._episode.suspended_by:
+            self._cancel.suspend(self._episode.suspended_by)
+            await asyncio.Event().wait()
         if end is None:
             raise RecordEnds
         if end.reason in ("stopped", "terminated"):

@@ -30,6 +30,7 @@ from limnos.kernel.cancel import Cancel
 from limnos.kernel.conversation import Conversation
 from limnos.kernel.deciding import mode_of
 from limnos.kernel.errors import LimitError
+from limnos.kernel.event_records import to_record
 from limnos.kernel.events import (
     ApprovalAnswered,
     ApprovalAsked,
@@ -43,7 +44,6 @@ from limnos.kernel.events import (
     TurnFinished,
     TurnResumed,
     TurnStarted,
-    to_record,
 )
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop
@@ -76,6 +76,7 @@ COMPARED: dict[str, tuple[str, ...]] = {
     "call_started": ("call", "arguments"),
     "call_finished": ("call", "tool", "outcome", "text", "error"),
     "step_finished": ("text", "calls", "finish", "complete"),
+    "turn_suspended": (),
     "turn_finished": ("reason", "exit", "steps", "calls"),
 }
 
@@ -223,6 +224,7 @@ def _this_turn(conversation: Conversation) -> Conversation:
     own = copy(conversation)
     units = takewhile(lambda unit: unit.turn == conversation.turn, reversed(conversation.units))
     own.units = deepcopy(list(units))[::-1]
+    own.last, own.suspended = copy(conversation.last), list(conversation.suspended)
     own.client_ids, own.call_ids = set(conversation.client_ids), set(conversation.call_ids)
     return own
 
@@ -233,7 +235,7 @@ def _episodes(events: tuple[Event, ...]) -> list[tuple[int, Episode]]:
     for place, event in enumerate(events):
         if isinstance(event, TurnStarted | TurnResumed):
             episodes.append((place + 1, Episode(event, [])))
-        elif episodes:
+        elif episodes and event.turn == episodes[-1][1].head.turn and not event.agent:
             episodes[-1][1].events.append(event)
     return episodes
 
@@ -256,7 +258,11 @@ def _turn(episode: Episode, conversation: Conversation, clock: Clock) -> Turn:
     meter = _RecordedMeter(episode, cancel, clock)
     meter.steps = conversation.step if isinstance(episode.head, TurnResumed) else 0
     text = episode.head.input if isinstance(episode.head, TurnStarted) else ""
-    return Turn(text, "replay", parse_principal(episode.head.principal), meter, cancel)
+    turn = Turn(text, "replay", parse_principal(episode.head.principal), meter, cancel)
+    turn.inbox += episode.injected_first()
+    if isinstance(episode.head, TurnResumed) and episode.head.about:
+        turn.state.calls = conversation.last.calls
+    return turn
 
 
 def _free(model: str, usage: Usage) -> tuple[Decimal, str]:

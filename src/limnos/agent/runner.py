@@ -1,71 +1,38 @@
-"""One open session: its queue, its running turn, its open questions, and who listens."""
+"""One open session: what waits, the running turn, those set aside for it, and who listens."""
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Sized
-from functools import reduce
 from typing import NamedTuple
 
 from limnos.agent.edit_history import Undone
+from limnos.agent.frames import Frame, abandon, end_frame, frame_of, restored, speakers, unsaved
+from limnos.agent.listening import Readers
+from limnos.agent.questions import OpenQuestions
+from limnos.agent.scheduling import MAX_QUEUE, SAFE_SECONDS, Input, Queue, Rank, check_level, may_pre_empt
 from limnos.agent.session_jobs import Listed, SessionJobs
 from limnos.kernel.cancel import Cancel, StopReason
 from limnos.kernel.errors import LimitError, StorageError, UsageError
-from limnos.kernel.events import EXIT_CODES, Event, InputInjected, StepFinished, TurnFinished, TurnStarted
+from limnos.kernel.events import Event, InputDropped, InputInjected, TurnFinished, TurnStarted, TurnSuspended
 from limnos.kernel.limits import Meter
 from limnos.kernel.loop import Loop
-from limnos.kernel.recovery import close_open_calls, resume
-from limnos.kernel.seams import Answer, Principal, Question, parse_principal
+from limnos.kernel.recovery import resume
+from limnos.kernel.seams import Answer, Principal, parse_principal
 from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Turn
 
-MAX_QUEUE = 256
 MAX_INPUT = 1_000_000  # characters
-
-
-class Input(NamedTuple):
-    """One input; a repeated `client_id` is answered once."""
-
-    text: str
-    client_id: str
-    source: str
-    principal: str
-
-
-class OpenQuestions:
-    """The questions that wait for the person. Implements `kernel.seams.Approver`."""
-
-    def __init__(self, expire_seconds: float) -> None:
-        self._expire_seconds = expire_seconds
-        self._open: dict[str, asyncio.Future[Answer]] = {}
-
-    async def ask(self, question: Question) -> Answer:
-        """Wait for `answer`; raises TimeoutError when nobody comes."""
-        waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._open[question.approval] = waiting
-        try:
-            async with asyncio.timeout(self._expire_seconds):
-                return await waiting
-        finally:
-            del self._open[question.approval]
-
-    def answer(self, approval: str, answer: Answer) -> bool:
-        """Settle an open question; False when it is not open any more."""
-        waiting = self._open.get(approval)
-        if waiting is None or waiting.done():
-            return False
-        waiting.set_result(answer)
-        return True
 
 
 class Fittings(NamedTuple):
     """What a runner needs beside the stream; made by `agent.build`.
 
     `meter` makes the meter of one turn, `finish` gives back what the session holds (the log and its lock).
+    `new_turn` is told how many questions the turn has had, and says how many the one before had.
     """
 
     loop: Loop
     questions: OpenQuestions
-    new_turn: Callable[[], None]
+    new_turn: Callable[[int], int]
     names_in: Callable[[str], list[str]]
     meter: Callable[[], Meter]
     history: Callable[[int], list[Event]]
@@ -80,23 +47,20 @@ class Fittings(NamedTuple):
     grace_seconds: float
 
 
-class _Ended:
-    """The last thing a listener hears; with the fault that ended the session, if one did."""
-
-    def __init__(self, fault: BaseException | None = None) -> None:
-        self.fault = fault
-
-
 class Runner:
     """Takes inputs, runs one turn at a time, tells everybody what happens."""
 
     def __init__(self, stream: EventStream, fittings: Fittings) -> None:
         self.stream = stream
         self._fit = fittings
-        self._queue: deque[Input] = deque()
+        self._queue = Queue()
         self._turn: Turn | None = None
+        self._rank = Rank()
+        self._first = 0
+        self._frames: list[Frame] = []
         self._task: asyncio.Task[None] | None = None
-        self._readers: set[asyncio.Queue[Event | _Ended]] = set()
+        self._timer: asyncio.Task[None] | None = None
+        self._readers = Readers(fittings.history, lambda: stream.conversation.last_seq)
         self._closed = False
         self._after_stop: set[str] = set()
         stream.listen(self._tell)
@@ -107,14 +71,34 @@ class Runner:
         return self._closed
 
     @property
+    def turn(self) -> Turn | None:
+        """The running turn."""
+        return self._turn
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs, or will begin by itself."""
+        return not self._idle
+
+    async def rest(self) -> None:
+        """Wait until nothing runs."""
+        while (task := self._task) is not None and not task.done():
+            await asyncio.wait({task})
+
+    @property
+    def running(self) -> int:
+        """The number of the first event of the running turn; 0 when none runs."""
+        return self._first if self._turn is not None else 0
+
+    @property
     def interrupted(self) -> bool:
-        """Whether the last turn has no end yet and nothing runs."""
-        return self.stream.conversation.turn_open and self._idle
+        """Whether a turn has no end yet and nothing runs."""
+        return self.stream.conversation.unfinished and self._idle
 
     @property
     def waiting(self) -> list[Input]:
-        """The queued inputs, in order."""
-        return list(self._queue)
+        """The queued inputs, in the order in which they will be taken."""
+        return self._queue.inputs()
 
     @property
     def injected(self) -> list[Input]:
@@ -122,15 +106,16 @@ class Runner:
         return [_input(one) for one in self._turn.inbox] if self._turn else []
 
     def submit(self, given: Input) -> None:
-        """Queue an input.
+        """Queue an input; an interrupt may set the running turn aside.
 
-        Raises LimitError when 256 wait already, UsageError after `close` and for more than 1,000,000
-        characters.
+        Raises LimitError when 256 wait already, UsageError after `close`, for a level that does not exist and
+        for more than 1,000,000 characters.
         """
         if self._admits(given, self._queue):
-            self._queue.append(given)
-        elif all(one.client_id != given.client_id for one in self._queue):
+            self._queue.add(given)
+        elif self._queue.holds(given.client_id) is None:
             return
+        self._pre_empt()
         self._wake()
 
     def inject(self, given: Input) -> None:
@@ -145,6 +130,7 @@ class Runner:
                     principal=given.principal,
                     client_id=given.client_id,
                     names=self._fit.names_in(given.text),
+                    level=given.level,
                 )
             )
 
@@ -152,6 +138,7 @@ class Runner:
         """Whether an input is new; raises when it cannot be taken."""
         if self._closed:
             raise UsageError(f"session {self.stream.session} is closed", f"limnos open {self.stream.session}")
+        check_level(given.level)
         if len(given.text) > MAX_INPUT:
             raise UsageError(
                 f"the input has {len(given.text)} characters, more than {MAX_INPUT}",
@@ -169,10 +156,9 @@ class Runner:
 
     def drop(self, position: int) -> Input | None:
         """Take an input out of the queue."""
-        if not 0 <= position < len(self._queue):
-            return None
-        given = self._queue[position]
-        del self._queue[position]
+        given = self._queue.drop(position)
+        if given is not None:
+            self._drop(given)
         return given
 
     def stop(self, reason: StopReason) -> None:
@@ -181,7 +167,7 @@ class Runner:
             self._turn.cancel.request(reason)
 
     def resume(self, source: str) -> None:
-        """Continue the interrupted turn, or else go on with the queue that a stop or a full disk left."""
+        """Continue the interrupted turns, or else go on with the queue that a stop or a full disk left."""
         if self.interrupted:
             self._wake(resumed_by=source)
         elif self._queue:
@@ -190,6 +176,10 @@ class Runner:
     def answer(self, approval: str, answer: Answer) -> bool:
         """Answer an open question."""
         return self._fit.questions.answer(approval, answer)
+
+    def asks(self, approval: str) -> bool:
+        """Whether this question is open."""
+        return self._fit.questions.is_open(approval)
 
     def jobs(self) -> list[Listed]:
         """The background commands of this session, in order."""
@@ -208,36 +198,21 @@ class Runner:
             raise UsageError("a turn runs, and may change files itself", "stop it with Esc, then /undo")
         return await asyncio.to_thread(self._fit.undo)
 
-    async def events(self, after: int) -> AsyncIterator[Event]:
-        """The persisted events above `after`, then live ones, each once and in order."""
-        inbox: asyncio.Queue[Event | _Ended] = asyncio.Queue()
-        if self._closed:
-            inbox.put_nowait(_Ended())
-        self._readers.add(inbox)
-        last = after
-        try:
-            behind = after < self.stream.conversation.last_seq
-            for event in self._fit.history(after) if behind else ():
-                last = event.seq
-                yield event
-            while True:
-                item = await inbox.get()
-                if isinstance(item, _Ended):
-                    if item.fault is not None:
-                        raise item.fault
-                    return
-                if item.seq > last:
-                    last = item.seq
-                    yield item
-        finally:
-            self._readers.discard(inbox)
+    def events(self, after: int, bound: int = 0) -> AsyncIterator[Event]:
+        """The persisted events above `after`, then live ones, each once and in order.
+
+        Raises listening.BehindError when more than `bound` wait; 0 is no bound.
+        """
+        return self._readers.events(after, bound)
 
     async def close(self) -> None:
         """Stop what runs, within the grace time, and give everything back; may be called twice."""
         if self._closed:
             return
         self._closed = True
-        self._queue.clear()
+        left = self._queue.clear()
+        if self._timer is not None:
+            self._timer.cancel()
         if self._turn is not None and self._turn.cancel.reason is None:
             self.stop("terminated")
         if (task := self._task) is not None:
@@ -245,15 +220,36 @@ class Runner:
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task}, timeout=self._fit.grace_seconds + 1)
+        self._end_what_waits(left)
         await self._fit.jobs.close()
-        self._end(None)
+        self._readers.end(None)
         self._fit.finish()
 
+    def _end_what_waits(self, queued: list[Input]) -> None:
+        """Every input gets its one terminal event, unless the disk takes none any more."""
+        injected = [_input(one) for frame in self._frames for one in frame.inbox]
+        try:
+            for frame in reversed(self._frames):
+                end_frame(self.stream, frame)
+            for given in (*injected, *self._queue.clear(), *queued):
+                self._drop(given, closed=True)
+        except StorageError:
+            return
+
+    def _drop(self, given: Input, *, closed: bool = False) -> None:
+        self.stream.emit(
+            InputDropped(
+                client_id=given.client_id, source=given.source, reason="closed" if closed else "taken_back"
+            )
+        )
+
     def _is_known(self, given: Input) -> bool:
-        waiting = {one.client_id for one in self._queue}
-        if self._turn is not None:
-            waiting |= {one.client_id for one in self._turn.inbox}
-        return given.client_id in self.stream.conversation.client_ids or given.client_id in waiting
+        inboxes = [frame.inbox for frame in self._frames] + ([self._turn.inbox] if self._turn else [])
+        return (
+            given.client_id in self.stream.conversation.client_ids
+            or self._queue.holds(given.client_id) is not None
+            or any(one.client_id == given.client_id for inbox in inboxes for one in inbox)
+        )
 
     @property
     def _idle(self) -> bool:
@@ -265,41 +261,68 @@ class Runner:
             self._task = asyncio.create_task(self._work(resumed_by))
             self._task.add_done_callback(self._settled)
 
+    def _pre_empt(self) -> None:
+        """Have the running turn set aside when a waiting interrupt outranks it, now or when it may be."""
+        turn, interrupt, now = self._turn, self._queue.interrupt(), self.stream.clock.monotonic()
+        if turn is None or interrupt is None or not may_pre_empt(interrupt, self._rank, len(self._frames)):
+            return
+        if now >= self._rank.safe_until:
+            turn.cancel.suspend(interrupt.client_id)
+        elif self._timer is None or self._timer.done():
+            self._timer = asyncio.create_task(self._pre_empt_later(self._rank.safe_until - now))
+
+    async def _pre_empt_later(self, seconds: float) -> None:
+        await self.stream.clock.sleep(min(seconds, SAFE_SECONDS))
+        self._timer = None
+        self._pre_empt()
+
     async def _work(self, resumed_by: str) -> None:
         try:
             await self._serve(resumed_by)
         except StorageError as error:
             # nothing can be written: who waits is told, the rest of the queue and the open turn stay
-            self.stream.tell(_unsaved(self._turn, error))
+            self.stream.tell(unsaved(self._turn, error))
         finally:
             self._turn = None
 
     async def _serve(self, resumed_by: str) -> None:
+        conversation = self.stream.conversation
         if resumed_by:
-            await self._continue(resumed_by)
-        elif self.stream.conversation.turn_open:
-            self._abandon()
-        while self._queue and not self._closed:
-            turn = self._begin(self._queue[0])
-            self._queue.popleft()  # not before it is on the disk
-            await self._run(turn)
-            if turn.cancel.reason is not None and not self._came_after_stop():
+            self._restore(resumed_by)
+        elif conversation.turn_open or (conversation.suspended and not self._frames):
+            abandon(self.stream, with_suspended=not self._frames)
+        going_first = ""
+        while not self._closed and (turn := self._next(going_first)) is not None:
+            ended = await self._run(*turn)
+            going_first = ended.by if isinstance(ended, TurnSuspended) else ""
+            if turn[0].cancel.reason is not None and not self._came_after_stop():
                 return
+
+    def _next(self, going_first: str) -> tuple[Turn, bool] | None:
+        """The turn that is next, begun or resumed; whether it is resumed."""
+        given = self._queue.holds(going_first)
+        if given is None and self._frames:
+            given = self._queue.interrupt()
+            if given is None or given.level <= self._frames[-1].rank.value:
+                return self._continue(self._frames[-1]), True
+        given = given or self._queue.first()
+        return None if given is None else (self._begin(given), False)
 
     def _came_after_stop(self) -> bool:
         """Whether an input of a person who knew of the stop waits: it ends the pause of the queue."""
-        return any(one.client_id in self._after_stop for one in self._queue)
+        return any(one.client_id in self._after_stop for one in self._queue.inputs())
 
     def _settled(self, task: "asyncio.Task[None]") -> None:
         if self._task is task:
             self._task = None
         if not task.cancelled() and (fault := task.exception()) is not None:
-            self._end(fault)
+            self._readers.end(fault)
 
     def _begin(self, given: Input) -> Turn:
         stream, self._turn = self.stream, None
-        stream.turn, stream.step = stream.conversation.turn + 1, 0
-        stream.emit(
+        stream.turn, stream.step = stream.conversation.turns + 1, 0
+        before = self._frames[-1] if self._frames else None
+        started = stream.emit(
             TurnStarted(
                 input=given.text,
                 source=given.source,
@@ -311,86 +334,66 @@ class Runner:
                 attended=self._fit.attended,
                 trusted=self._fit.trusted,
                 names=self._fit.names_in(given.text),
+                level=given.level,
+                interrupts=f"turn {before.number}: {before.about}" if before else "",
             ),
             durable=True,
         )
-        return self._fresh(given.text, given.source, parse_principal(given.principal))
+        self._queue.take(given)  # not before it is on the disk
+        self._first = started.seq
+        self._rank = Rank(given.level)
+        asked = self._fit.new_turn(0)
+        if before is not None and before.number == stream.turn - 1:
+            before.asked = asked
+        principal = parse_principal(given.principal)
+        return self._fresh(given.text, given.source, principal, self._fit.meter())
 
-    def _fresh(self, text: str, source: str, principal: Principal) -> Turn:
-        self._fit.new_turn()
-        turn = Turn(text, source, principal, self._fit.meter(), Cancel(self._fit.grace_seconds))
+    def _fresh(self, text: str, source: str, principal: Principal, meter: Meter) -> Turn:
+        turn = Turn(text, source, principal, meter, Cancel(self._fit.grace_seconds))
         self._turn = turn
         self._after_stop.clear()
         return turn
 
-    async def _continue(self, source: str) -> None:
+    def _restore(self, source: str) -> None:
+        """Make frames of the turns that are open on the disk and not here."""
         conversation = self.stream.conversation
-        self.stream.turn, self.stream.step = conversation.turn, conversation.step
-        principal = self._speakers()
-        resume(self.stream, source, str(principal))
-        turn = self._fresh("", source, principal)
-        turn.meter.go_on(conversation.step, conversation.turn_tokens, conversation.turn_cost)
-        await self._run(turn, resumed=True)
+        left = [] if self._frames else [(begun, True) for begun in conversation.suspended]
+        if conversation.turn_open:
+            left.append((conversation.last, False))
+        for begun, set_aside in left:
+            principal = speakers(begun, self._fit.history(0))
+            self._frames.append(restored(begun, source, principal, self._fit.meter(), set_aside=set_aside))
 
-    def _speakers(self) -> Principal:
-        """Who spoke in the interrupted turn: continuing it gives nobody more rights."""
-        spoken = [
-            parse_principal(event.principal)
-            for event in self._fit.history(0)
-            if isinstance(event, TurnStarted | InputInjected) and event.turn == self.stream.turn
-        ]
-        return reduce(Principal.narrowed, spoken) if spoken else Principal()
+    def _continue(self, frame: Frame) -> Turn:
+        stream, self._turn = self.stream, None
+        stream.turn, stream.step = frame.number, frame.meter.steps
+        self._first = resume(stream, frame.source, str(frame.principal), frame.about).seq
+        self._frames.remove(frame)
+        self._fit.new_turn(frame.asked)
+        frame.meter.unpause()
+        turn = self._fresh("", frame.source, frame.principal, frame.meter)
+        turn.inbox, turn.state.calls, self._rank = frame.inbox, frame.calls, frame.rank
+        if frame.about:
+            frame.rank.goes_on(stream.clock.monotonic())
+        return turn
 
-    async def _run(self, turn: Turn, *, resumed: bool = False) -> None:
+    async def _run(self, turn: Turn, resumed: bool) -> TurnFinished | TurnSuspended:
+        self._pre_empt()
         try:
-            await self._fit.loop.run(turn, resumed=resumed)
+            ended = await self._fit.loop.run(turn, resumed=resumed)
+            if isinstance(ended, TurnSuspended):
+                self._frames.append(frame_of(turn, self.stream.conversation.suspended[-1], self._rank))
+            return ended
         finally:
             # what came too late for this turn begins the next one
-            self._queue.extendleft(_input(one) for one in reversed(turn.inbox))
+            self._queue.put_first(_input(one) for one in turn.inbox)
             turn.inbox.clear()
-
-    def _abandon(self) -> None:
-        """A new input came instead of a continuation: the interrupted turn gets its end."""
-        stream = self.stream
-        stream.turn, stream.step = stream.conversation.turn, stream.conversation.step
-        close_open_calls(stream)
-        stream.emit(StepFinished(text="[interrupted: limnos ended during this turn]", finish="interrupted"))
-        stream.emit(
-            TurnFinished(
-                reason="stopped",
-                exit=EXIT_CODES["stopped"],
-                steps=stream.step,
-                calls=0,
-                ms=0,
-                tokens=0,
-                message="limnos ended",
-            ),
-            durable=True,
-        )
 
     def _tell(self, event: Event) -> None:
         if isinstance(event, InputInjected) and self._turn is not None:
             self._turn.narrow(parse_principal(event.principal))
-        for inbox in tuple(self._readers):
-            inbox.put_nowait(event)
-
-    def _end(self, fault: BaseException | None) -> None:
-        for inbox in tuple(self._readers):
-            inbox.put_nowait(_Ended(fault))
+        self._readers.tell(event)
 
 
 def _input(injected: InputInjected) -> Input:
-    return Input(injected.input, injected.client_id, injected.source, injected.principal)
-
-
-def _unsaved(turn: Turn | None, error: StorageError) -> TurnFinished:
-    return TurnFinished(
-        reason="failed",
-        exit=1,
-        steps=turn.meter.steps if turn else 0,
-        calls=turn.state.calls if turn else 0,
-        ms=turn.meter.milliseconds if turn else 0,
-        tokens=turn.meter.tokens if turn else 0,
-        message=error.what,
-        fix=error.fix,
-    )
+    return Input(injected.input, injected.client_id, injected.source, injected.principal, injected.level)

@@ -106,22 +106,26 @@ class SessionFiles:
         return path
 
     def _ended(self, events: list[Event]) -> list[Event]:
-        """The terminal event that a fork in mid-turn lacks."""
+        """The terminal events that a fork in mid-turn lacks."""
         conversation = fold(events)
-        if not conversation.turn_open:
+        if not conversation.unfinished:
             return []
-        last = events[-1]
-        now = self._clock.now()
-        note = StepFinished(
-            text="[forked here]", finish="interrupted",
-            seq=last.seq + 1, time=now, session=last.session, turn=last.turn, step=last.step,
-        )  # fmt: skip
-        end = TurnFinished(
-            reason="stopped", exit=EXIT_CODES["stopped"], message="forked here",
-            steps=last.step, calls=0, ms=0, tokens=0,
-            seq=last.seq + 2, time=now, session=last.session, turn=last.turn, step=last.step,
-        )  # fmt: skip
-        return [note, end]
+        last, now, ended = events[-1], self._clock.now(), list[Event]()
+        open_turns = [conversation.last.turn] if conversation.turn_open else []
+        open_turns += [begun.turn for begun in reversed(conversation.suspended)]
+        for place, turn in enumerate(open_turns):
+            for event in (
+                StepFinished(text="[forked here]", finish="interrupted"),
+                TurnFinished(
+                    reason="stopped", exit=EXIT_CODES["stopped"], message="forked here",
+                    steps=last.step, calls=0, ms=0, tokens=0, set_aside=len(open_turns) - place - 1,
+                ),
+            ):  # fmt: skip
+                seq = last.seq + len(ended) + 1
+                ended.append(
+                    event.changed(seq=seq, time=now, session=last.session, turn=turn, step=last.step)
+                )
+        return ended
 
 
 def _copied(event: Event, session: str, origin: str) -> Event:

@@ -14,6 +14,7 @@ from limnos.kernel.events import (
     TurnFinished,
     TurnResumed,
     TurnStarted,
+    TurnSuspended,
 )
 from limnos.sdk.regular import open_regular
 from limnos.store.records import read_records
@@ -23,7 +24,7 @@ _EDGE = 65_536  # bytes parsed at each end of a file
 _BLOCK = 1_048_576  # bytes searched at once for a renaming
 _TRIES = 100  # lines that look like a renaming and are none: each costs a block to read
 _RENAMED = b'"type":"session_changed"'
-_TURNS = frozenset({TurnStarted.type, TurnResumed.type, TurnFinished.type})
+_TURNS = frozenset({TurnStarted.type, TurnSuspended.type, TurnResumed.type, TurnFinished.type})
 
 
 class Summary(NamedTuple):
@@ -181,7 +182,7 @@ def _state(last: _Records, locked: bool) -> str:
     turn = next((record for record in reversed(last) if record["type"] in _TURNS), None)
     if turn is None and last and last[0]["type"] == SessionStarted.type:
         return "empty"
-    if turn is not None and turn["type"] == TurnFinished.type:
+    if turn is not None and turn["type"] == TurnFinished.type and not turn.get("set_aside"):
         reason = str(turn.get("reason", "failed"))
         return "stopped" if reason == "terminated" else reason
     if not locked:

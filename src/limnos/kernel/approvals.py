@@ -138,9 +138,13 @@ class Gate:
         self._judge = judge or by_findings
         self._asked = 0
 
-    def new_turn(self) -> None:
-        """The bound of questions is per turn."""
-        self._asked = 0
+    def new_turn(self, asked: int = 0) -> int:
+        """The bound of questions is per turn. `asked` are those of a turn that goes on.
+
+        Returns how many the turn before had.
+        """
+        before, self._asked = self._asked, asked
+        return before
 
     async def decide(self, proposal: Proposal, cancel: Cancel) -> Decision:
         """Whether this call may run. Every question and every answer is an event.

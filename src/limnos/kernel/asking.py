@@ -2,7 +2,7 @@
 
 import asyncio
 
-from limnos.kernel.cancel import Cancelled
+from limnos.kernel.cancel import Cancelled, Suspended
 from limnos.kernel.errors import ContextOverflowError, DeniedError, ModelError
 from limnos.kernel.events import ContextChanged, Warned
 from limnos.kernel.messages import Message
@@ -42,12 +42,16 @@ async def ask(parts: Parts, turn: Turn) -> Reply | str:
         turn.reply = reply = Reply(parts.model.name)
         try:
             async with asyncio.timeout(turn.meter.seconds_left):
-                await turn.cancel.guard(collect(parts.model, request, parts.stream, reply))
+                await turn.cancel.guard(collect(parts.model, request, parts.stream, reply), gives_way=True)
         except TimeoutError:
             record_usage(parts, turn, reply, rendered)
             raise turn.meter.out_of_time() from None
         except Cancelled:
             record_usage(parts, turn, reply, rendered)
+            raise
+        except Suspended:
+            record_usage(parts, turn, reply, rendered)
+            turn.meter.steps -= 1  # the step is taken again
             raise
         except ContextOverflowError as error:
             turn.recoveries += 1

@@ -18,51 +18,73 @@ class Cancelled(Exception):  # noqa: N818 - a decision of a person, not an error
     """The work was stopped on request."""
 
 
+class Suspended(Exception):  # noqa: N818 - the turn goes on later
+    """The turn is set aside for an input of a higher level."""
+
+
 class SelfCancelledError(LimnosError):
     """The work cancelled itself, though nobody asked for it."""
 
 
 class Cancel:
-    """One turn's stop switch. `reason` is None until somebody stops it; grace is in seconds."""
+    """One turn's stop switch. `reason` is None until somebody stops it; grace is in seconds.
+
+    `suspended_by` is the id of the input that the turn is to be set aside for, empty for none.
+    """
 
     def __init__(self, grace_seconds: float = 5.0) -> None:
         self.reason: StopReason | None = None
         self.grace_seconds = grace_seconds
+        self.suspended_by = ""
         self._hard = False
         self._waiting: set[asyncio.Future[None]] = set()
+        self._giving_way: set[asyncio.Future[None]] = set()
 
     def request(self, reason: StopReason) -> None:
         """Stop what runs. The second request skips the grace time."""
         self._hard = self.reason is not None
         self.reason = self.reason or reason
         for waiting in self._waiting:
-            if not waiting.done():
-                waiting.set_result(None)
+            _settle(waiting)
+
+    def suspend(self, by: str) -> None:
+        """Set the turn aside at its next border, or in the middle of work that gives way.
+
+        Once it is stopped this does nothing.
+        """
+        if self.reason is None:
+            self.suspended_by = self.suspended_by or by
+            for waiting in self._giving_way:
+                _settle(waiting)
 
     def raise_if_requested(self) -> None:
-        """Raise `Cancelled` once a stop was requested."""
-        if self.reason is not None:
-            raise Cancelled
+        """Raise `Cancelled` once a stop was requested, `Suspended` once the turn is to be set aside."""
+        if self.reason is not None or self.suspended_by:
+            raise self._why()
 
-    async def guard(self, work: Coroutine[Any, Any, T]) -> T:
+    def _why(self) -> Exception:
+        return Cancelled() if self.reason is not None else Suspended()
+
+    async def guard(self, work: Coroutine[Any, Any, T], *, gives_way: bool = False) -> T:
         """Await `work`; on a stop give it the grace time to clean up, then raise `Cancelled`.
 
         Work that ignores its cancellation is left behind after the grace time: the turn never hangs. What
         ended before the stop was seen still counts. Raises SelfCancelledError for work that ended itself.
+        With `gives_way` the same happens when the turn is to be set aside, and raises `Suspended`.
         """
-        if self.reason is not None:
+        if self.reason is not None or (gives_way and self.suspended_by):
             work.close()
-            raise Cancelled
+            raise self._why()
         task = asyncio.ensure_future(work)
         try:
-            await self._until_requested(task)
+            await self._until_requested(task, gives_way=gives_way)
         except asyncio.CancelledError:
             await self._leave(task)
             raise
         if not task.done():
             await self._leave(task)
             if not task.done() or task.cancelled() or task.exception() is not None:
-                raise Cancelled
+                raise self._why()
         if task.cancelled():
             raise SelfCancelledError("the work was cancelled from inside", "try it again")
         return task.result()
@@ -82,21 +104,28 @@ class Cancel:
             task.cancel()
             await asyncio.wait({task}, timeout=CUT_SHORT_SECONDS)
 
-    async def _until_requested(self, task: "asyncio.Task[Any]") -> None:
-        """Wait until `task` has ended or somebody requests a stop."""
+    async def _until_requested(self, task: "asyncio.Task[Any]", *, gives_way: bool = False) -> None:
+        """Wait until `task` has ended or somebody requests a stop, or else that the turn is set aside."""
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(waiting)
+        if gives_way:
+            self._giving_way.add(waiting)
 
         def ended(_: object) -> None:
-            if not waiting.done():
-                waiting.set_result(None)
+            _settle(waiting)
 
         task.add_done_callback(ended)
         try:
             await waiting
         finally:
             self._waiting.discard(waiting)
+            self._giving_way.discard(waiting)
             task.remove_done_callback(ended)
+
+
+def _settle(waiting: "asyncio.Future[None]") -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 def _ignore(task: "asyncio.Task[Any]") -> None:

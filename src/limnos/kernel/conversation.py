@@ -20,7 +20,9 @@ from limnos.kernel.events import (
     SessionChanged,
     StepFinished,
     TurnFinished,
+    TurnResumed,
     TurnStarted,
+    TurnSuspended,
     UsageRecorded,
 )
 from limnos.kernel.messages import (
@@ -94,26 +96,59 @@ class Step:
 Unit: TypeAlias = Said | Step
 
 
+@dataclass(slots=True)
+class OpenTurn:
+    """A turn that was begun: how far it is, what it used, what it is about, at which level it runs."""
+
+    turn: int = 0
+    step: int = 0
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+    calls: int = 0
+    about: str = ""
+    level: int = 3
+
+
 class Conversation:
-    """The units of one session in time order, the plan, and what the last turn used and left open."""
+    """The units of one session in time order, the plan, and what the last turn used and left open.
+
+    `last` is the turn that ran last, `suspended` are those that were set aside, the newest at the end;
+    `turns` is the highest number that a turn has.
+    """
 
     def __init__(self) -> None:
         self.units: list[Unit] = []
         self.plan: Sequence[Mapping[str, Any]] = ()
         self.title = ""
-        self.turn = 0
-        self.step = 0
+        self.last = OpenTurn()
+        self.turns = 0
         self.turn_open = False
-        self.turn_tokens = 0
-        self.turn_cost = Decimal(0)
+        self.suspended: list[OpenTurn] = []
         self.last_seq = 0
         self.client_ids: set[str] = set()
         self.call_ids: set[str] = set()
+
+    @property
+    def turn(self) -> int:
+        """The number of the turn that ran last."""
+        return self.last.turn
+
+    @property
+    def step(self) -> int:
+        """The number of that turn's last step."""
+        return self.last.step
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a turn has no end yet."""
+        return self.turn_open or bool(self.suspended)
 
     def apply(self, event: Event) -> None:
         """Take one more event; O(1), whatever the length of the session."""
         self.last_seq = max(self.last_seq, event.seq)
         match event:
+            case Event() if event.agent:
+                self._overhear(event)
             case TurnStarted():
                 self._begin_turn(event)
             case InputInjected():
@@ -124,6 +159,7 @@ class Conversation:
                 self._propose(event)
             case CallStarted():
                 self._current_step(event).started.add(event.call)
+                self.last.calls += 1
             case CallFinished():
                 self._current_step(event).results[event.call] = result_of(event)
             case StepFinished():
@@ -138,10 +174,28 @@ class Conversation:
             case PlanUpdated():
                 self.plan = event.items
             case UsageRecorded():
-                self.turn_tokens += event.prompt_tokens + event.completion_tokens
-                self.turn_cost += Decimal(event.cost)
+                self.last.tokens += event.prompt_tokens + event.completion_tokens
+                self.last.cost += Decimal(event.cost)
+            case TurnSuspended():
+                self.suspended.append(self.last)
+                self.turn_open = False
+            case TurnResumed():
+                self._resume(event)
+            case TurnFinished() if any(one.turn == event.turn for one in self.suspended):
+                self.suspended = [one for one in self.suspended if one.turn != event.turn]
             case TurnFinished():
                 self.turn_open = False
+            case _:
+                pass
+
+    def _overhear(self, event: Event) -> None:
+        """Take what happened in a sub-agent: its call ids are taken, and what it used counts."""
+        match event:
+            case CallProposed():
+                self.call_ids.add(event.call)
+            case UsageRecorded():
+                self.last.tokens += event.prompt_tokens + event.completion_tokens
+                self.last.cost += Decimal(event.cost)
             case _:
                 pass
 
@@ -152,23 +206,33 @@ class Conversation:
         return last if isinstance(last, Step) and last.open else None
 
     def _begin_turn(self, event: TurnStarted) -> None:
-        self.turn, self.step, self.turn_open = event.turn, 0, True
-        self.turn_tokens, self.turn_cost = 0, Decimal(0)
-        self._hear(event)
+        self.last = OpenTurn(event.turn, about=title_of(event.input), level=event.level)
+        self.turns, self.turn_open = max(self.turns, event.turn), True
+        self._hear(event, f"\n\n[this goes before {event.interrupts}]" if event.interrupts else "")
         self.title = self.title or title_of(event.input)
 
-    def _hear(self, event: TurnStarted | InputInjected) -> None:
+    def _resume(self, event: TurnResumed) -> None:
+        for one in self.suspended:
+            if one.turn == event.turn:
+                self.last = one
+        self.suspended = [one for one in self.suspended if one.turn != event.turn]
+        self.turn_open = True
+        if event.about:
+            self._say(event, f"[go on now with what was set aside: {event.about}]")
+
+    def _hear(self, event: TurnStarted | InputInjected, note: str = "") -> None:
         self.client_ids.add(event.client_id)
-        self.units.append(
-            Said(f"{event.turn}.{event.step}", event.turn, event.time, event.input, event.names)
-        )
+        self._say(event, event.input + note, event.names)
+
+    def _say(self, event: Event, text: str, names: Sequence[str] = ()) -> None:
+        self.units.append(Said(f"{event.turn}.{event.step}", event.turn, event.time, text, names))
 
     def _begin_step(self, event: Event, parts: tuple[Part, ...]) -> Step:
         last = self.units[-1] if self.units else None
         if isinstance(last, Step) and not last.complete and last.turn == event.turn:
             self.units.pop()  # a reply that broke off is replaced by its second try
         step = Step(f"{event.turn}.{event.step}", event.turn, event.time, parts)
-        self.step = event.step
+        self.last.step = event.step
         self.units.append(step)
         return step
 

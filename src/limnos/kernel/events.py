@@ -8,7 +8,13 @@ what they do not know. `docs/protocol/events.md` is generated from this module.
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from limnos.kernel.fields import Fields
+from limnos.kernel.call_events import ApprovalAnswered as ApprovalAnswered
+from limnos.kernel.call_events import ApprovalAsked as ApprovalAsked
+from limnos.kernel.call_events import CallFinished as CallFinished
+from limnos.kernel.call_events import CallProgress as CallProgress
+from limnos.kernel.call_events import CallProposed as CallProposed
+from limnos.kernel.call_events import CallStarted as CallStarted
+from limnos.kernel.event_base import Event as Event
 
 PROTOCOL_VERSION = 1
 
@@ -18,21 +24,6 @@ EXIT_CODES: dict[TurnReason, int] = {
 }  # fmt: skip
 # A `step_finished` with one of these as `finish` is our closing note, not a model's answer.
 TURN_ENDS = frozenset({"failed", "limit", "denied", "stopped", "terminated", "interrupted"})
-
-
-class Event(Fields):
-    """What all events share. `seq` grows by one per event of a session; `time` is ISO 8601 in UTC.
-
-    `turn` and `step` count from 1; 0 means outside of any.
-    """
-
-    persisted: ClassVar[bool] = True
-
-    seq: int = 0
-    time: str = ""
-    session: str = ""
-    turn: int = 0
-    step: int = 0
 
 
 class SessionStarted(Event):
@@ -60,6 +51,7 @@ class TurnStarted(Event):
 
     A repeated `client_id` is answered once. `attended`: somebody can answer; `trusted`: the folder is.
     `names`: the files and folders (these end in a slash) of the working folder that the input names.
+    `level` is 1 background to 4 critical; `interrupts` says which turn this one goes before, empty for none.
     """
 
     type: ClassVar[str] = "turn_started"
@@ -74,16 +66,33 @@ class TurnStarted(Event):
     attended: bool = True
     trusted: bool = False
     names: Sequence[str] = ()
+    level: int = 3
+    interrupts: str = ""
+
+
+class TurnSuspended(Event):
+    """A turn was set aside for an interrupt of a higher level; it goes on with `turn_resumed`.
+
+    `by` is the client id of that input. A reply that was on its way is thrown away and asked for again.
+    """
+
+    type: ClassVar[str] = "turn_suspended"
+
+    by: str
 
 
 class TurnResumed(Event):
-    """An interrupted turn goes on after a restart; `unknown` lists the calls whose outcome nobody knows."""
+    """A turn goes on: one that was set aside, or after a restart one that was interrupted.
+
+    `unknown` lists the calls whose outcome nobody knows. `about` is what a set aside turn was about.
+    """
 
     type: ClassVar[str] = "turn_resumed"
 
     source: str
     principal: str
     unknown: Sequence[str] = ()
+    about: str = ""
 
 
 class InputInjected(Event):
@@ -96,6 +105,17 @@ class InputInjected(Event):
     principal: str
     client_id: str
     names: Sequence[str] = ()
+    level: int = 3
+
+
+class InputDropped(Event):
+    """The terminal event of an input that waited and got no turn: it was taken back, or limnos ended."""
+
+    type: ClassVar[str] = "input_dropped"
+
+    client_id: str
+    source: str
+    reason: Literal["taken_back", "closed"]
 
 
 class TextDelta(Event):
@@ -127,117 +147,6 @@ class ReplyFinished(Event):
     text: str
     reasoning: Sequence[Mapping[str, Any]] = ()
     finish: str = "stop"
-
-
-class CallProposed(Event):
-    """The model asked for a call. `arguments` is None when `raw` could not be parsed (`parse_error`).
-
-    `tool` is the wire name as the model wrote it.
-    """
-
-    type: ClassVar[str] = "call_proposed"
-
-    call: str
-    tool: str
-    arguments: dict[str, Any] | None
-    effects: str = "none"
-    raw: str | None = None
-    parse_error: str | None = None
-    cut: bool = False
-
-
-class ApprovalAsked(Event):
-    """The gate asks. `hash` is the SHA-256 of what would run; `preview` is what it would change.
-
-    `tool` and `arguments` repeat what is asked about, so that a client that joins late can show it; `parts`
-    are the simple commands of a command line, as lists of words.
-    """
-
-    type: ClassVar[str] = "approval_asked"
-
-    approval: str
-    call: str
-    tool: str
-    arguments: dict[str, Any]
-    hash: str
-    reasons: Sequence[str]
-    cwd: str = ""
-    preview: str | None = None
-    rule: dict[str, Any] | None = None
-    destinations: Sequence[str] = ()
-    origins: Sequence[str] = ()
-    expires: str = ""
-    parts: Sequence[Sequence[str]] = ()
-
-
-class ApprovalAnswered(Event):
-    """`answer` is once, always, no, edit, expired or cancelled; `reason` is the person's own words.
-
-    `arguments` are the edited ones; `rule` is the rule that `always` stored.
-    """
-
-    type: ClassVar[str] = "approval_answered"
-
-    approval: str
-    call: str
-    answer: str
-    principal: str
-    source: str
-    reason: str | None = None
-    arguments: dict[str, Any] | None = None
-    rule: dict[str, Any] | None = None
-    after_ms: int = 0
-
-
-class CallStarted(Event):
-    """On disk before the tool runs: after a crash such a call is *unknown*, never run again by itself."""
-
-    type: ClassVar[str] = "call_started"
-
-    call: str
-    hash: str
-    arguments: dict[str, Any]
-    cwd: str = ""
-    sandbox: str = "none"
-
-
-class CallProgress(Event):
-    """What a running call printed or how far it is. Not persisted. `fraction` is 0 to 1 where known.
-
-    At most ten a second for a call; `text` is the newest of what it printed since the last one, at most
-    4,000 characters. The result has the rest.
-    """
-
-    type: ClassVar[str] = "call_progress"
-    persisted: ClassVar[bool] = False
-
-    call: str
-    text: str = ""
-    fraction: float | None = None
-
-
-class CallFinished(Event):
-    """The one result of a call. `text` is what the model reads; a large result lies in the blob `block`.
-
-    `error` is `{"reason", "detail", "hint"}`. `exit` is the exit status of a command, `summary` one line
-    for people. `short` is true when the text was cut to head and tail.
-    """
-
-    type: ClassVar[str] = "call_finished"
-
-    call: str
-    tool: str
-    outcome: str
-    text: str
-    error: dict[str, Any] | None = None
-    block: str | None = None
-    bytes: int = 0
-    exit: int | None = None
-    summary: str = ""
-    short: bool = False
-    ms: int = 0
-    origin: str = "kernel"
-    trust: str = "trusted"
 
 
 class StepFinished(Event):
@@ -343,7 +252,8 @@ class Warned(Event):
 class TurnFinished(Event):
     """The terminal event of a turn; each accepted input gets exactly one.
 
-    `message` says what happened when `reason` is not `done`, `fix` what to do about it.
+    `message` says what happened when `reason` is not `done`, `fix` what to do about it. `set_aside` is how
+    many other turns were set aside for this one, and go on.
     """
 
     type: ClassVar[str] = "turn_finished"
@@ -358,37 +268,16 @@ class TurnFinished(Event):
     currency: str = "USD"
     message: str = ""
     fix: str = ""
+    set_aside: int = 0
 
 
 EVENT_TYPES: dict[str, type[Event]] = {
     kind.type: kind
     for kind in (
-        SessionStarted, SessionChanged, TurnStarted, TurnResumed, InputInjected, TextDelta, ReasoningDelta,
+        SessionStarted, SessionChanged, TurnStarted, TurnSuspended, TurnResumed, InputInjected, InputDropped,
+        TextDelta, ReasoningDelta,
         ReplyFinished, CallProposed, ApprovalAsked, ApprovalAnswered, CallStarted, CallProgress,
         CallFinished, StepFinished, ContextChanged, PlanUpdated, FileChanged, JobChanged, StageNote,
         UsageRecorded, Warned, TurnFinished,
     )
 }  # fmt: skip
-
-
-def to_record(event: Event) -> dict[str, Any]:
-    """The JSON object of `event`: `v`, the envelope, `type`, then its own fields."""
-    values = event.__dict__
-    record: dict[str, Any] = {"v": PROTOCOL_VERSION}
-    for name in Event.fields:
-        record[name] = values[name]
-    record["type"] = event.type
-    return record | values
-
-
-def from_record(record: Mapping[str, Any]) -> Event | None:
-    """The event of a JSON object; None for a type that this version does not know.
-
-    Unknown fields are ignored. Raises TypeError when a field is missing or has another type.
-    """
-    kind = EVENT_TYPES.get(record.get("type", ""))
-    if kind is None:
-        return None
-    given = {name: record[name] for name in kind.fields if name in record}
-    kind.check(given)
-    return kind(**given)

@@ -39,11 +39,22 @@ class Meter:
         self._prices = prices
         self._spending = spending
         self._began = clock.monotonic()
+        self._paused: float | None = None
         self._hinted = False
 
     def go_on(self, steps: int, tokens: int, cost: Decimal) -> None:
         """Begin where an interrupted turn was; time counts from now."""
         self.steps, self.tokens, self.cost = steps, tokens, cost
+
+    def pause(self) -> None:
+        """Let no more time count, until `unpause`."""
+        self._paused = self._clock.monotonic()
+
+    def unpause(self) -> None:
+        """Let time count again."""
+        if self._paused is not None:
+            self._began += self._clock.monotonic() - self._paused
+            self._paused = None
 
     @property
     def milliseconds(self) -> int:

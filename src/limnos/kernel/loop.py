@@ -1,18 +1,13 @@
 """The loop: render, ask the model, run its calls, again, until it answers or something ends the turn."""
 
 from limnos.kernel.asking import ask, retry
-from limnos.kernel.cancel import STOPS, Cancelled
+from limnos.kernel.cancel import Cancelled, Suspended
 from limnos.kernel.errors import LimitError, LimnosError, StorageError
-from limnos.kernel.events import ReplyFinished, TurnFinished
-from limnos.kernel.messages import ToolError
+from limnos.kernel.events import ReplyFinished, TurnFinished, TurnSuspended
 from limnos.kernel.reply import Reply
-from limnos.kernel.review import GUARDED, finish_step, give_unique_ids, review, warn_of_cut
+from limnos.kernel.review import CUT, GUARDED, finish_step, give_unique_ids, review, warn_of_cut
 from limnos.kernel.stages import InputPayload, OutputPayload, Payload, StageName, Verdict, run_stage
-from limnos.kernel.turn import Ending, Parts, Turn, close, ending_of
-
-CUT = ToolError(
-    "invalid_arguments", "the reply was cut off, so this call was not run", "send it in smaller parts"
-)
+from limnos.kernel.turn import Ending, Parts, Turn, close, ending_of, set_aside, stopped
 
 
 class Loop:
@@ -27,14 +22,18 @@ class Loop:
         """The model that turns begin with."""
         return self._parts.model.name
 
-    async def run(self, turn: Turn, *, resumed: bool = False) -> TurnFinished:
-        """Run `turn` to its one terminal event. Only errors.StorageError gets out: then nothing is saved."""
+    async def run(self, turn: Turn, *, resumed: bool = False) -> TurnFinished | TurnSuspended:
+        """Run `turn` to its one terminal event, or until it is set aside.
+
+        Only errors.StorageError gets out: then nothing is saved.
+        """
         try:
             early = None if resumed else await self._hear(turn)
             ending = early or await self._steps(turn)
+        except Suspended:
+            return set_aside(self._stream, turn)
         except Cancelled:
-            reason = turn.cancel.reason or "stopped"
-            ending = Ending(reason, f"{STOPS[reason]} after step {turn.meter.steps}")
+            ending = stopped(turn)
         except StorageError:
             raise
         except LimnosError as error:

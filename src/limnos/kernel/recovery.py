@@ -59,8 +59,8 @@ def _close_step(stream: EventStream, step: Step) -> None:
     )
 
 
-def resume(stream: EventStream, source: str, principal: str) -> list[str]:
-    """Mark the interrupted turn as going on; its open calls are closed first."""
+def resume(stream: EventStream, source: str, principal: str, about: str = "") -> TurnResumed:
+    """Mark the interrupted turn as going on; its open calls are closed first. `about`: it was set aside."""
     unknown = close_open_calls(stream)
-    stream.emit(TurnResumed(source=source, principal=principal, unknown=unknown), durable=True)
-    return unknown
+    resumed = TurnResumed(source=source, principal=principal, unknown=unknown, about=about)
+    return stream.emit(resumed, durable=True)

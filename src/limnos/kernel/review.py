@@ -2,7 +2,7 @@
 
 from limnos.kernel.errors import DeniedError
 from limnos.kernel.events import StepFinished, UsageRecorded, Warned
-from limnos.kernel.messages import ToolCall
+from limnos.kernel.messages import ToolCall, ToolError
 from limnos.kernel.model import Finish, Usage
 from limnos.kernel.reply import Reply
 from limnos.kernel.seams import Ids, Rendered
@@ -14,6 +14,9 @@ from limnos.kernel.turn import Parts, Turn
 TRUNCATED_SHARE = 0.6
 LEAST_MISSING = 500
 GUARDED = "change the input, or ask who set the guard"
+CUT = ToolError(
+    "invalid_arguments", "the reply was cut off, so this call was not run", "send it in smaller parts"
+)
 
 
 def record_usage(parts: Parts, turn: Turn, reply: Reply, rendered: Rendered) -> None:

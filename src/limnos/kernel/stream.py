@@ -36,7 +36,7 @@ class EventStream:
         self._log = log
         self.mask = mask
         # after a crash in mid-turn somebody may have seen numbers of events that are not on the disk
-        self._seq = conversation.last_seq + (UNSEEN if conversation.turn_open else 0)
+        self._seq = conversation.last_seq + (UNSEEN if conversation.unfinished else 0)
         self._listeners: list[Listener] = []
 
     def emit(self, event: E, *, durable: bool = False) -> E:

@@ -4,9 +4,16 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from limnos.kernel.calls import Calls, TurnState
-from limnos.kernel.cancel import Cancel
+from limnos.kernel.cancel import STOPS, Cancel
 from limnos.kernel.errors import DeniedError, LimitError, LimnosError
-from limnos.kernel.events import EXIT_CODES, InputInjected, StepFinished, TurnFinished, TurnReason
+from limnos.kernel.events import (
+    EXIT_CODES,
+    InputInjected,
+    StepFinished,
+    TurnFinished,
+    TurnReason,
+    TurnSuspended,
+)
 from limnos.kernel.limits import Meter
 from limnos.kernel.model import Model
 from limnos.kernel.pairing import GrowingCheck
@@ -70,12 +77,26 @@ def ending_of(error: LimnosError) -> Ending:
     return Ending(reasons.get(error.exit_code, "failed"), error.what, error.fix)
 
 
+def stopped(turn: Turn) -> Ending:
+    """How a stop ends a turn."""
+    reason = turn.cancel.reason or "stopped"
+    return Ending(reason, f"{STOPS[reason]} after step {turn.meter.steps}")
+
+
+def set_aside(stream: EventStream, turn: Turn) -> TurnSuspended:
+    """Write down that the turn waits; of a reply that did not come whole nothing stays."""
+    turn.reply = None
+    turn.meter.pause()
+    stream.step = turn.meter.steps
+    return stream.emit(TurnSuspended(by=turn.cancel.suspended_by), durable=True)
+
+
 def close(stream: EventStream, turn: Turn, ending: Ending) -> TurnFinished:
     """Write the closing assistant message, unless the answer is one, and the terminal event.
 
     The closing message makes the next user message legal for every provider.
     """
-    if ending.reason != "done" and not _answered(stream):
+    if ending.reason != "done" and not answered(stream):
         note = f"[{ending.message or ending.reason}]"
         text = f"{turn.reply.text}\n{note}" if turn.reply and turn.reply.text else note
         stream.emit(StepFinished(text=text, finish=ending.reason))
@@ -92,12 +113,13 @@ def close(stream: EventStream, turn: Turn, ending: Ending) -> TurnFinished:
             currency=meter.currency,
             message=ending.message,
             fix=ending.fix,
+            set_aside=sum(other.turn != stream.turn for other in stream.conversation.suspended),
         ),
         durable=True,
     )
 
 
-def _answered(stream: EventStream) -> bool:
+def answered(stream: EventStream) -> bool:
     """Whether the conversation ends with an assistant message that has no calls."""
     units = stream.conversation.units
     last = units[-1].messages()[-1] if units else None

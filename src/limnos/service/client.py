@@ -45,12 +45,18 @@ class Undone(NamedTuple):
 
 
 class Send(NamedTuple):
-    """One input. `client_id` is the sender's own id of the message: a repeated id is answered once."""
+    """One input. `client_id` is the sender's own id of the message: a repeated id is answered once.
+
+    `level` is 1 background, 2 message, 3 interactive or 4 critical. An `interrupt` sets a running turn of a
+    lower level aside at its next border, or in the middle of the model's reply; that goes on afterwards.
+    """
 
     text: str
     client_id: str
     source: str = "cli"
     principal: str = "owner"
+    level: int = 3
+    interrupt: bool = False
 
 
 class Session(Protocol):
@@ -71,11 +77,14 @@ class Session(Protocol):
 
     @property
     def interrupted(self) -> bool:
-        """Whether the last turn has no end yet and can be continued."""
+        """Whether a turn has no end yet, nothing runs, and it can be continued."""
         ...
 
-    async def history(self) -> Sequence[Event]:
-        """What happened up to now: the persisted events, in order. Raises StorageError."""
+    async def history(self, *, settled: bool = False) -> Sequence[Event]:
+        """What happened up to now: the persisted events, in order. Raises StorageError.
+
+        `settled` leaves out the turn that runs, if one does.
+        """
         ...
 
     def events(self, after: int = 0) -> AsyncIterator[Event]:
@@ -86,7 +95,10 @@ class Session(Protocol):
         ...
 
     def send(self, message: Send) -> None:
-        """Queue an input for the next turn. Raises errors.LimitError when 256 are waiting."""
+        """Queue an input, or interrupt with it.
+
+        Raises errors.LimitError when 256 are waiting, UsageError for one that cannot be taken.
+        """
         ...
 
     def inject(self, message: Send) -> None:
@@ -106,7 +118,7 @@ class Session(Protocol):
         ...
 
     def queued(self) -> list[Send]:
-        """Inputs that wait for a turn of their own."""
+        """Inputs that wait for a turn of their own, in the order in which they will be taken."""
         ...
 
     def injected(self) -> list[Send]:
@@ -141,7 +153,8 @@ class OpenRequest(NamedTuple):
     """How to open a session. `session` None makes a new one; `attended` says a person can answer.
 
     Without `cwd` a session goes on in the folder it was started in, if that is still there, and a new one
-    begins in the current folder. Rules that an *always* stored count only in the folder they were stored in.
+    begins in the current folder, or in `fallback` where who asks is somewhere else. Rules that an *always*
+    stored count only in the folder they were stored in.
     `trust` takes the folder as the person's own: its `.limnos/config.toml` counts, for the keys it may set,
     and its AGENTS.md (else CLAUDE.md) informs the model. An attended session trusts the folders that a person
     said to trust.
@@ -155,6 +168,18 @@ class OpenRequest(NamedTuple):
     max_cost: str | None = None
     trust: bool = False
     attended: bool = True
+    fallback: str | None = None
+
+
+class DaemonState(NamedTuple):
+    """A daemon as it tells of itself. `started` is ISO 8601 in UTC; `busy` of its open sessions work."""
+
+    pid: int
+    version: str
+    started: str
+    clients: int
+    sessions: int
+    busy: int
 
 
 class Kernel(Protocol):
@@ -191,6 +216,10 @@ class Kernel(Protocol):
         """The whole conversation as text."""
         ...
 
+    def daemon(self) -> DaemonState | None:
+        """The daemon that this kernel is in; None for one in this process."""
+        ...
+
     async def close(self) -> None:
-        """Close every session and the models."""
+        """Close every session and the models; of a daemon only what was opened here."""
         ...

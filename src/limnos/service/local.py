@@ -11,7 +11,8 @@ from limnos.agent import deferred
 from limnos.agent.build import Home, Opening, home, model_of, open_session
 from limnos.agent.clock import RandomIds
 from limnos.agent.masking import mask_of, scanner_of
-from limnos.agent.runner import Input, Runner
+from limnos.agent.runner import Runner
+from limnos.agent.scheduling import Input
 from limnos.agent.settings import KEYS, Environment, Settings, parse_value, with_workspace
 from limnos.agent.trust import TrustFile
 from limnos.kernel.cancel import StopReason
@@ -22,6 +23,7 @@ from limnos.kernel.model import Model
 from limnos.kernel.seams import Answer
 from limnos.kernel.stream import EventStream
 from limnos.service.client import (
+    DaemonState,
     Job,
     Kernel,
     OpenRequest,
@@ -68,13 +70,32 @@ class LocalSession:
         """See `Session`."""
         return self._runner.interrupted
 
-    async def history(self) -> Sequence[Event]:
+    async def history(self, *, settled: bool = False) -> Sequence[Event]:
         """See `Session`."""
-        return read_history(self._path).events
+        events = read_history(self._path).events
+        running = self._runner.running if settled else 0
+        return [event for event in events if event.seq < running] if running else events
 
     def events(self, after: int = 0) -> AsyncIterator[Event]:
         """See `Session`."""
         return self._runner.events(after)
+
+    def listen(self, after: int, bound: int) -> AsyncIterator[Event]:
+        """As `events`; raises agent.listening.BehindError when more than `bound` wait."""
+        return self._runner.events(after, bound)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs, or will begin by itself."""
+        return self._runner.busy
+
+    async def rest(self) -> None:
+        """Wait until nothing runs."""
+        await self._runner.rest()
+
+    def asks(self, approval: str) -> bool:
+        """Whether this question is open."""
+        return self._runner.asks(approval)
 
     def send(self, message: Send) -> None:
         """See `Session`."""
@@ -113,6 +134,10 @@ class LocalSession:
         """See `Session`."""
         return [Job(*job) for job in self._runner.jobs()]
 
+    def rename(self, title: str) -> None:
+        """Give the session a title; as `Kernel.rename` for one that is not open."""
+        self._runner.stream.emit(SessionChanged(title=_title(self.id, title)), durable=True)
+
     async def stop_job(self, name: str) -> None:
         """See `Session`."""
         await self._runner.stop_job(name)
@@ -143,13 +168,21 @@ class LocalKernel:
 
     async def open(self, how: OpenRequest) -> Session:
         """See `Kernel`."""
+        return await self.open_here(how)
+
+    def use(self, settings: Settings) -> None:
+        """Open sessions with these settings from now on."""
+        self._settings = settings
+
+    async def open_here(self, how: OpenRequest) -> LocalSession:
+        """As `open`."""
         if how.session is None:
             session, started_in = RandomIds(self._base.files.exists).new("session"), ""
             path = self._base.files.new_path(session)
         else:
             session, path = how.session, self._base.files.find(how.session)
             started_in = self._base.files.started_in(path)
-        cwd = _folder(how.cwd, started_in)
+        cwd = _folder(how.cwd, started_in, how.fallback or ".")
         trusted = how.trust or (how.attended and TrustFile(self._base.environment.home).trusts(cwd))
         settings = with_workspace(self._settings, Path(cwd)) if trusted else self._settings
         settings = _overridden(settings, how)
@@ -192,14 +225,13 @@ class LocalKernel:
 
     def rename(self, session: str, title: str) -> None:
         """See `Kernel`."""
-        if not title.strip():
-            raise UsageError("a title cannot be empty", f"limnos rename {session} TITLE")
+        title = _title(session, title)
         log = AuditLog(self._base.files.find(session))
         try:
             conversation = fold(log.history.events, log.history.last_seq)
             mask = mask_of(self._base.environment, self._settings)
             stream = EventStream(session, log, self._base.clock, conversation, mask)
-            stream.emit(SessionChanged(title=title.strip()[:200]), durable=True)
+            stream.emit(SessionChanged(title=title), durable=True)
         finally:
             log.close()
 
@@ -213,6 +245,10 @@ class LocalKernel:
         titles = [event.title for event in events if isinstance(event, SessionChanged) and event.title]
         title = titles[-1] if titles else conversation.title or session
         return deferred.export.export_markdown(conversation, title, scanner)
+
+    def daemon(self) -> DaemonState | None:
+        """See `Kernel`."""
+        return None
 
     async def close(self) -> None:
         """See `Kernel`."""
@@ -236,9 +272,15 @@ class LocalKernel:
         return self._models[key]
 
 
-def _folder(asked: str | None, started_in: str) -> str:
+def _title(session: str, title: str) -> str:
+    if not title.strip():
+        raise UsageError("a title cannot be empty", f"limnos rename {session} TITLE")
+    return title.strip()[:200]
+
+
+def _folder(asked: str | None, started_in: str, fallback: str) -> str:
     """Where a session works, with links resolved. Raises UsageError when that is no folder."""
-    path = asked or (started_in if os.path.isdir(started_in) else ".")
+    path = asked or (started_in if os.path.isdir(started_in) else fallback)
     real = os.path.realpath(path)
     if not os.path.isdir(real):
         raise UsageError(f"{path} is no folder", "start limnos in a folder that exists")
@@ -257,8 +299,8 @@ def _overridden(settings: Settings, how: OpenRequest) -> Settings:
 
 
 def _input(message: Send) -> Input:
-    return Input(message.text, message.client_id, message.source, message.principal)
+    return Input(*message)
 
 
 def _send(given: Input) -> Send:
-    return Send(given.text, given.client_id, given.source, given.principal)
+    return Send(*given)

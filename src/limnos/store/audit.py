@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from limnos.kernel.errors import SessionInUseError, StorageError
-from limnos.kernel.events import Event, UsageRecorded, from_record, to_record
+from limnos.kernel.event_records import from_record, to_record
+from limnos.kernel.events import Event, UsageRecorded
 from limnos.sdk.durable import sync_folder
 from limnos.sdk.regular import open_regular
 from limnos.store.amounts import amount

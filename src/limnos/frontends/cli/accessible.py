@@ -18,6 +18,7 @@ from limnos.kernel.events import (
     TurnFinished,
     TurnResumed,
     TurnStarted,
+    TurnSuspended,
     Warned,
 )
 
@@ -37,9 +38,10 @@ class Speaker:
     def lines(self, event: Event) -> list[str]:
         """What to say about an event; often nothing."""
         match event:
-            case TurnStarted() | TurnResumed():
+            case TurnStarted() | TurnSuspended() | TurnResumed():
                 self._refused.clear()
-                return ["limnos: working."]
+                aside = isinstance(event, TurnSuspended)
+                return [f"limnos: {'set aside for what is more urgent' if aside else 'working'}."]
             case CallProposed() | CallStarted() | CallFinished():
                 return self._call(event)
             case ApprovalAsked():

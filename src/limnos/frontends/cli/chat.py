@@ -52,7 +52,7 @@ class Chat:
         """Until the person leaves."""
         loop = asyncio.get_running_loop()
         self._left = loop.create_future()
-        past = await self.desk.session.history()
+        past = await self.desk.session.history(settled=True)
         rows = self._history(past)
         self.print(() if self.seen else rows)
         loop.add_reader(self.terminal.descriptor, self._readable)

@@ -24,6 +24,7 @@ from limnos.frontends.cli.starting import NO_FLAGS, Flags
 from limnos.frontends.cli.times import counted, duration, money, thousands
 from limnos.frontends.cli.transcript import Transcript
 from limnos.kernel.approvals import NOBODY
+from limnos.kernel.event_records import to_record
 from limnos.kernel.events import (
     EXIT_CODES,
     TURN_ENDS,
@@ -37,7 +38,6 @@ from limnos.kernel.events import (
     TurnFinished,
     TurnResumed,
     TurnStarted,
-    to_record,
 )
 from limnos.service.client import Send, Session
 
@@ -129,11 +129,12 @@ class OneShot:
             self.session.send(Send(text or "continue", client_id))
 
     async def _turn_of(self, client_id: str | None) -> AsyncIterator[Event]:
-        """The events of the turn of our message, or without an id of the turn that goes on."""
-        begun = False
+        """The events of the turn of our message, or without an id of the turns that go on."""
+        begun: Event | None = None
         async for event in self.session.events(self.session.last_seq):
-            begun = begun or self._begins(event, client_id)
-            if begun:
+            if begun is None and self._begins(event, client_id):
+                begun = event
+            if begun is not None and (client_id is None or event.turn == begun.turn):
                 yield event
 
     def _begins(self, event: Event, client_id: str | None) -> bool:
@@ -151,7 +152,7 @@ class OneShot:
     async def _watch(self, client_id: str | None) -> TurnFinished:
         async for event in self._turn_of(client_id):
             self._show(event)
-            if isinstance(event, TurnFinished):
+            if isinstance(event, TurnFinished) and not (client_id is None and event.set_aside):
                 return event
         return TurnFinished(
             reason="failed", exit=1, steps=0, calls=0, ms=0, tokens=0,

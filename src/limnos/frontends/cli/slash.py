@@ -20,6 +20,7 @@ from limnos.frontends.cli.transcript import Transcript
 from limnos.kernel.events import (
     CallFinished,
     Event,
+    InputDropped,
     InputInjected,
     TurnFinished,
     TurnResumed,
@@ -104,7 +105,7 @@ class Desk:
                 self.last_input = event.input
                 self._taken.discard(event.client_id)
                 self._halted = False
-            case InputInjected():
+            case InputInjected() | InputDropped():
                 self._taken.discard(event.client_id)
             case TurnResumed():
                 self._taken.discard(_RESUMED)

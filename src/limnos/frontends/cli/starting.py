@@ -1,11 +1,13 @@
 """Starting a kernel for a command, and closing it within a limit."""
 
 import asyncio
+import importlib
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Annotated, NamedTuple
 
-from limnos.agent.settings import KEYS, Key, load, parse_value
+from limnos.agent.settings import KEYS, Key, Settings, load, parse_value
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.private import refuse_key
 from limnos.frontends.cli.words import Option
@@ -16,6 +18,8 @@ from limnos.service.local import local_kernel
 
 _CLOSE_SECONDS = 10.0
 _WHERE = "the command line"
+_REMOTE = "limnos.service.remote"  # not needed where no daemon is
+_FIELDS = {"mode": "mode", "model": "model", "steps": "steps", "cap.turn": "max_cost"}
 _FLAGS = {
     "mode": ("--mode", "ask"),
     "model": ("--model", "NAME"),
@@ -95,13 +99,31 @@ def _check(key: Key, text: str) -> None:
 
 @asynccontextmanager
 async def kernel(console: Console, flags: Flags = NO_FLAGS) -> AsyncGenerator[Kernel]:
-    """A running kernel with these flags; it is closed within ten seconds."""
+    """The kernel of the daemon that holds this home, or else one in this process with these flags.
+
+    It is closed within ten seconds.
+    """
     keep_private()
-    running = local_kernel(load(console.environment, flags.settings()), console.environment)
+    settings = load(console.environment, flags.settings())
+    running = _daemon(console, settings) or local_kernel(settings, console.environment)
     try:
         yield running
     finally:
         await _bounded(running.close)
+
+
+def _daemon(console: Console, settings: Settings) -> Kernel | None:
+    """The kernel of a daemon; without one this costs one look at the disk."""
+    home = console.environment.home
+    if not os.path.exists(home / "run" / "socket"):
+        return None
+    given = {
+        field: getattr(settings, KEYS[name].attribute)
+        for name, field in _FIELDS.items()
+        if console.environment.text(KEYS[name].variable)
+    }
+    connected: Kernel | None = importlib.import_module(_REMOTE).remote_kernel(home, given)
+    return connected
 
 
 async def _bounded(close: Callable[[], Awaitable[None]]) -> None:

@@ -36,6 +36,7 @@ from limnos.kernel.events import (
     TurnFinished,
     TurnResumed,
     TurnStarted,
+    TurnSuspended,
     Warned,
 )
 
@@ -119,7 +120,7 @@ class Transcript:
     def _apply(self, event: Event) -> list[Line]:
         self.meter.apply(event)
         match event:
-            case TurnStarted() | TurnResumed() | InputInjected() | TurnFinished():
+            case TurnStarted() | TurnSuspended() | TurnResumed() | InputInjected() | TurnFinished():
                 return self._turn(event)
             case TextDelta():
                 self._streamed = True
@@ -134,14 +135,20 @@ class Transcript:
             case _:
                 return self._note(event)
 
-    def _turn(self, event: TurnStarted | TurnResumed | InputInjected | TurnFinished) -> list[Line]:
+    def _turn(
+        self, event: TurnStarted | TurnSuspended | TurnResumed | InputInjected | TurnFinished
+    ) -> list[Line]:
         match event:
             case TurnStarted():
                 self._begin(event)
                 return [*self._gap("you"), *self._said(event.input)] if self.chat else []
+            case TurnSuspended():
+                rows = self._flush_reads() + self._close_text()
+                return [*rows, line(Span("set aside for what is more urgent", "dim"))]
             case TurnResumed():
                 self._begin(event)
-                return [line("continued")] if self.chat else []
+                about = f": {one_line(event.about)}" if event.about else ""
+                return [line(f"continued{about}")] if self.chat else []
             case InputInjected():
                 rows = self._said(f"now: {event.input}")
                 return [*self._flush_reads(), *self._gap("you"), *rows, *self._taken(event)]

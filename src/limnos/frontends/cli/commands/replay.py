@@ -15,7 +15,7 @@ from limnos.frontends.cli.starting import kernel
 from limnos.frontends.cli.times import counted
 from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import UsageError
-from limnos.kernel.events import to_record
+from limnos.kernel.event_records import to_record
 from limnos.store.audit import History, read_history
 
 _SLOWEST = 0.001  # a pause of a minute takes most of a day

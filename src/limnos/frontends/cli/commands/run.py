@@ -12,7 +12,8 @@ from limnos.frontends.cli.starting import NO_CONSENT, NO_FLAGS, Consent, Flags, 
 from limnos.frontends.cli.times import memory
 from limnos.frontends.cli.words import Argument, Option
 from limnos.kernel.errors import LimnosError, UsageError
-from limnos.kernel.events import TurnFinished, to_record
+from limnos.kernel.event_records import to_record
+from limnos.kernel.events import TurnFinished
 from limnos.kernel.turn import ending_of
 from limnos.service.client import OpenRequest
 

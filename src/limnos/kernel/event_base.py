@@ -1,0 +1,22 @@
+"""What all events share."""
+
+from typing import ClassVar
+
+from limnos.kernel.fields import Fields
+
+
+class Event(Fields):
+    """What all events share. `seq` grows by one per event of a session; `time` is ISO 8601 in UTC.
+
+    `turn` and `step` count from 1; 0 means outside of any. `agent` is the path of the sub-agent it happened
+    in (`1`, `1/2`), empty outside of any; `step` then is a step of that sub-agent.
+    """
+
+    persisted: ClassVar[bool] = True
+
+    seq: int = 0
+    time: str = ""
+    session: str = ""
+    turn: int = 0
+    step: int = 0
+    agent: str = ""
