@@ -12,6 +12,7 @@ from limnos.agent.clock import SystemClock
 from limnos.kernel.messages import ToolError
 from limnos.kernel.seams import Clock
 from limnos.kernel.tools import Output, Tool, ToolContext, ToolFailure
+from limnos.plugins.feed import Feed
 from limnos.plugins.host import Host, Member
 from limnos.plugins.manifest import Manifest, PluginLimits, StageDeclaration, ToolDeclaration
 from limnos.plugins.offered import SessionSide
@@ -22,6 +23,7 @@ from limnos.process.profile import NoSandbox
 from limnos.testing.doubles import MemoryBlobs
 
 T = TypeVar("T")
+TYPES = ("turn_started", "text_delta", "turn_finished")
 ANYTHING = {"type": "object", "properties": {}}
 HEAD = """
 import os, sys, time
@@ -57,6 +59,7 @@ class Plugins:
     changes: list[Change] = field(default_factory=list[Change])
     said: list[str] = field(default_factory=list[str])
     calls: int = 0
+    services: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def host(self, *members: Member) -> Host:
         """A host that starts nothing before it is used."""
@@ -67,7 +70,7 @@ class Plugins:
             lambda _: {},
             lambda: NoSandbox("a test runs without", "nothing"),
         )
-        made = Host(members, around, Services(self.clock, self.blobs, {}))
+        made = Host(members, around, Services(self.clock, self.blobs, self.services), Feed(self.blobs, TYPES))
         made.listen(self.changes.append)
         return made
 

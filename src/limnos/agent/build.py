@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from limnos import __version__
 from limnos.agent.clock import RandomIds, SystemClock
@@ -11,13 +11,14 @@ from limnos.agent.masking import mask_of
 from limnos.agent.mentions import mentioned
 from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
+from limnos.agent.plugin_services import House, Room
 from limnos.agent.plugins import Plugins
 from limnos.agent.prompt import HostFacts, host_facts, system_prompt
 from limnos.agent.questions import OpenQuestions
 from limnos.agent.runner import Fittings, Runner
 from limnos.agent.session_tools import Ground, tools_of
 from limnos.agent.sessions import SessionFiles
-from limnos.agent.settings import Environment, Settings
+from limnos.agent.settings import KEYS, Environment, Settings, load
 from limnos.agent.stored_rules import stored_rules
 from limnos.agent.toolbox.kernel import catalogue_tool
 from limnos.agent.toolbox.shell import JOBS
@@ -92,16 +93,18 @@ def home(environment: Environment) -> Home:
     """The shared parts; touches no file."""
     clock = SystemClock()
     folder = environment.home / "personas" / PERSONA
-    blobs = BlobStore(folder / "blobs")
+    blobs, files = BlobStore(folder / "blobs"), SessionFiles(environment.home, PERSONA, clock)
+    validator = SchemaValidator()
+    house = House(environment.home, files, validator, partial(_shown_settings, environment))
     return Home(
         environment,
         clock,
-        SessionFiles(environment.home, PERSONA, clock),
+        files,
         blobs,
         SpendingFile(folder / "spending.log", clock.now),
         Buckets(clock),
-        SchemaValidator(),
-        Plugins(environment, clock, blobs),
+        validator,
+        Plugins(environment, clock, blobs, house),
     )
 
 
@@ -162,7 +165,7 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         names_in=partial(mentioned, folder=place.path),
         meter=_meter(base, settings),
         history=partial(_after, log.path),
-        finish=partial(_finish, own.leave, detach, log),
+        finish=partial(_finish, partial(base.plugins.leave, opening.session), detach, log),
         jobs=own.jobs,
         undo=own.undo,
         persona=PERSONA,
@@ -172,7 +175,9 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         trusted=opening.trusted,
         grace_seconds=settings.grace_seconds,
     )
-    return Runner(stream, fittings)
+    runner = Runner(stream, fittings)
+    base.plugins.enter(Room(stream, own.jobs, runner.submit))
+    return runner
 
 
 def register(registry: Registry, tools: Sequence[Tool]) -> Catalogue:
@@ -183,6 +188,12 @@ def register(registry: Registry, tools: Sequence[Tool]) -> Catalogue:
     if any(plugin not in (*PINNED, *QUIET) for plugin in catalogue.plugins()):
         registry.register(catalogue_tool(catalogue))
     return catalogue
+
+
+def _shown_settings(environment: Environment) -> dict[str, Any]:
+    """The settings of limnos as plugins may read them: without providers, and so without keys."""
+    settings = load(environment)
+    return {key.name: getattr(settings, key.attribute) for key in KEYS.values()}
 
 
 def _finish(leave: Callable[[], None], detach: Callable[[], None], log: AuditLog) -> None:

@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from limnos.agent import export as export
     from limnos.agent import shell as shell
     from limnos.plugins import host as host
-    from limnos.plugins import schemas as schemas
+    from limnos.plugins import own_settings as own_settings
     from limnos.process import sandbox as sandbox
     from limnos.sdk import programs as programs
 
 _PARTS = {
     "export": "limnos.agent.export",
     "host": "limnos.plugins.host",
+    "own_settings": "limnos.plugins.own_settings",
     "programs": "limnos.sdk.programs",
     "sandbox": "limnos.process.sandbox",
-    "schemas": "limnos.plugins.schemas",
     "shell": "limnos.agent.shell",
 }
 

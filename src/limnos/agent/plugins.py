@@ -7,11 +7,12 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from limnos.agent import deferred
-from limnos.agent.session_jobs import SessionJobs
+from limnos.agent.plugin_services import SHELL, House, PluginServices, Room
 from limnos.agent.settings import Environment
 from limnos.agent.workbench import probe
 from limnos.kernel.errors import LimnosError
-from limnos.kernel.events import JobChanged
+from limnos.kernel.event_records import to_record
+from limnos.kernel.events import EVENT_TYPES, Event, PluginChanged
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import Blobs, Clock
 from limnos.kernel.stages import Pipeline
@@ -24,10 +25,9 @@ from limnos.plugins.places import builtin_folders
 
 if TYPE_CHECKING:
     from limnos.plugins.host import Host
-    from limnos.plugins.services import Asked
     from limnos.plugins.unit import Change
 
-SHELL: Final = "shell"  # the plugin that runs commands and jobs
+BY_PERSON: Final = "stopped by a person"
 END_S: Final = 5.0
 _GONE = ("down", "stopped", "stopping", "idle")
 
@@ -35,11 +35,13 @@ _GONE = ("down", "stopped", "stopping", "idle")
 class Plugins:
     """The plugins of one kernel. The lock is read at the first use; a host is made when one is to run."""
 
-    def __init__(self, environment: Environment, clock: Clock, blobs: Blobs) -> None:
+    def __init__(self, environment: Environment, clock: Clock, blobs: Blobs, house: House) -> None:
         self._environment = environment
         self._clock = clock
         self._blobs = blobs
-        self._jobs: dict[str, SessionJobs] = {}
+        self._house = house
+        self._rooms: dict[str, Room] = {}
+        self._crashed: set[str] = set()
 
     @cached_property
     def lock(self) -> Lock:
@@ -49,7 +51,9 @@ class Plugins:
     @cached_property
     def host(self) -> "Host":
         """What starts them."""
-        services = deferred.host.Services(self._clock, self._blobs, {"job.changed": self._job_changed})
+        more = PluginServices(self._house, self._rooms, lambda: self.host)
+        services = deferred.host.Services(self._clock, self._blobs, more.table())
+        feed = deferred.host.Feed(self._blobs, EVENT_TYPES)
         around = deferred.host.Surroundings(
             clock=self._clock,
             data=self._environment.home / "plugin-data",
@@ -58,7 +62,7 @@ class Plugins:
             sandbox=probe,
             verify=self._verified,
         )
-        host = deferred.host.Host(deferred.host.members_of(self.lock), around, services)
+        host = deferred.host.Host(deferred.host.members_of(self.lock), around, services, feed)
         host.listen(self._changed)
         return host
 
@@ -79,10 +83,16 @@ class Plugins:
         """Put the stage handlers into a session's pipeline and keep them right; returns what ends that."""
         return self.host.attach(pipeline) if self.lock.stages else _nothing
 
-    def enter(self, session: str, jobs: SessionJobs) -> Callable[[], None]:
-        """A session begins: its jobs hear what becomes of them; returns what ends that."""
-        self._jobs[session] = jobs
-        return partial(self._left, session)
+    def enter(self, room: Room) -> None:
+        """A session begins: what it does is told to those who listen, and its jobs hear of theirs."""
+        self._rooms[room.stream.session] = room
+        room.stream.listen(self._tell)
+
+    def leave(self, session: str) -> None:
+        """A session has ended; what plugins keep for it can go."""
+        self._rooms.pop(session, None)
+        if self._is_hosting:
+            self.host.session_closed(session)
 
     async def end_job(self, session: str, folder: str, job: str) -> None:
         """End a background command of a session; what had ended by itself is as well."""
@@ -120,31 +130,35 @@ class Plugins:
             return self.host.preflight(plugin, arguments)
         return None
 
-    def _left(self, session: str) -> None:
-        self._jobs.pop(session, None)
-        if self._is_hosting:
-            self.host.session_closed(session)
-
     def _settings(self, name: str) -> Mapping[str, Any]:
         locked = self.lock.get(name)
-        return deferred.schemas.defaults(locked.manifest.settings) if locked is not None else {}
+        if locked is None:
+            return {}
+        return deferred.own_settings.read_settings(self._environment.home, locked.manifest)
+
+    def _tell(self, event: Event) -> None:
+        if self._is_hosting:
+            self.host.feed.publish(event.type, lambda: to_record(event))
 
     async def _verified(self, manifest: Manifest) -> str:
         """Why the files of a plugin are not those that a person accepted; empty when they are."""
         locked = self.lock.get(manifest.name)
         return "" if locked is None else await asyncio.to_thread(self.lock.verify, locked)
 
-    async def _job_changed(self, asked: "Asked") -> Any:
-        jobs = self._jobs.get(asked.params.session)
-        if asked.unit.name == SHELL and jobs is not None:
-            told = asked.params
-            jobs.heard(JobChanged(job=told.job, command=told.command, state=told.state, exit=told.exit))
-        return {}
-
     def _changed(self, change: "Change") -> None:
-        if change.plugin == SHELL and change.state in _GONE:
-            for jobs in self._jobs.values():
-                jobs.lost()
+        """Write into every open session that a plugin crashed, and that it works again."""
+        crashed = change.state in ("down", "stopped") and change.why != BY_PERSON
+        known = change.plugin in self._crashed
+        if crashed:
+            self._crashed.add(change.plugin)
+        elif change.state == "running":
+            self._crashed.discard(change.plugin)
+        for room in tuple(self._rooms.values()):
+            if change.plugin == SHELL and change.state in _GONE:
+                room.jobs.lost()
+            if crashed or (known and change.state == "running"):
+                with suppress(LimnosError):  # the turn that meets the full disk says so
+                    room.stream.emit(PluginChanged(**change._asdict()))
 
 
 def _nothing() -> None:

@@ -53,6 +53,7 @@ from limnos.kernel.seams import Clock, Rendered, parse_principal
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Parts, Turn
+from limnos.plugins.feed import Feed
 from limnos.plugins.host import Host, Member
 from limnos.plugins.offered import SessionSide
 from limnos.plugins.places import builtin_folders
@@ -292,7 +293,7 @@ def _today(clock: Clock, cwd: str) -> Registry:
     )
     members = [Member(one.manifest) for one in read_builtins(builtin_folders())[0]]
     around = Surroundings(clock, Path(cwd), (), _no_settings, lambda: NoSandbox("a replay runs nothing", ""))
-    host = Host(members, around, Services(clock, _NoBlobs(), {}))
+    host = Host(members, around, Services(clock, _NoBlobs(), {}), Feed(_NoBlobs(), ()))
     theirs = arranged(host.tools(SessionSide()), Files(Path(cwd)), commands, 60.0)
     register(registry, [*theirs, *kernel_tools(clock, lambda: "UTC", _not_shown, _NoBlobs())])
     return registry

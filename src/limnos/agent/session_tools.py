@@ -36,14 +36,13 @@ class Ground(NamedTuple):
 class SessionTools(NamedTuple):
     """The tools in the order in which models see them, and what goes with them.
 
-    `undo` takes back the newest change of a file; `leave` is called when the session ends.
+    `undo` takes back the newest change of a file.
     """
 
     tools: Sequence[Tool]
     files: Files
     jobs: SessionJobs
     undo: Callable[[], Undone | None]
-    leave: Callable[[], None]
 
 
 def tools_of(
@@ -68,13 +67,7 @@ def tools_of(
             ground.blobs,
         ),
     ]
-    return SessionTools(
-        tools,
-        files,
-        jobs,
-        lambda: history.undo(files) if len(history) else None,
-        plugins.enter(session, jobs),
-    )
+    return SessionTools(tools, files, jobs, lambda: history.undo(files) if len(history) else None)
 
 
 def arranged(tools: Sequence[Tool], files: Files, commands: Commands, seconds: float) -> list[Tool]:

@@ -214,6 +214,20 @@ class JobChanged(Event):
     exit: int | None = None
 
 
+class PluginChanged(Event):
+    """A plugin crashed, was given up, or works again. `state` is down, stopped or running.
+
+    `generation` counts its starts; `why` says what happened.
+    """
+
+    type: ClassVar[str] = "plugin_changed"
+
+    plugin: str
+    state: str
+    generation: int
+    why: str = ""
+
+
 class StageNote(Event):
     """A stage handler acted, failed or was too slow. `action` is pass, rewrite, deny, answer or failed."""
 
@@ -277,7 +291,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
         SessionStarted, SessionChanged, TurnStarted, TurnSuspended, TurnResumed, InputInjected, InputDropped,
         TextDelta, ReasoningDelta,
         ReplyFinished, CallProposed, ApprovalAsked, ApprovalAnswered, CallStarted, CallProgress,
-        CallFinished, StepFinished, ContextChanged, PlanUpdated, FileChanged, JobChanged, StageNote,
-        UsageRecorded, Warned, TurnFinished,
+        CallFinished, StepFinished, ContextChanged, PlanUpdated, FileChanged, JobChanged, PluginChanged,
+        StageNote,        UsageRecorded, Warned, TurnFinished,
     )
 }  # fmt: skip

@@ -1,15 +1,16 @@
 """All plugins of one kernel: their tools and stage handlers, started when needed and in the right order."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from limnos.kernel.errors import UsageError
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.tools import Execute, Output, Tool, ToolContext, ToolFailure
 from limnos.plugins.adapters import PluginChannel, PluginTool, handler_of
+from limnos.plugins.feed import Feed as Feed
 from limnos.plugins.locked import Lock, Locked
 from limnos.plugins.log_ring import Line, LogRing
 from limnos.plugins.manifest import ChannelDeclaration, Manifest, ToolDeclaration
@@ -49,14 +50,17 @@ class Standing(NamedTuple):
 class Host:
     """The plugins of a kernel. Nothing is started before it is used, or `begin` is called."""
 
-    def __init__(self, members: Sequence[Member], around: Surroundings, services: Services) -> None:
+    def __init__(
+        self, members: Sequence[Member], around: Surroundings, services: Services, feed: Feed
+    ) -> None:
+        self.feed = feed
         self._services = services
         self._waits = {one.manifest.name: one.waits_for for one in members}
         self._listeners: list[Callable[[Change], object]] = []
         self._pipelines: list[Pipeline] = []
         self._closing = False
         self._performed = 0
-        links = Links(services.serve, self._changed, self._needs, Pace(around.clock))
+        links = Links(services.serve, self._changed, self._needs, Pace(around.clock), feed)
         self._units: dict[str, Unit] = {}
         for member in members:
             name = member.manifest.name
@@ -148,6 +152,11 @@ class Host:
         """The newest lines of a plugin's log. Raises UsageError."""
         return self.unit(name).log.lines(last)
 
+    def settings_changed(self, name: str, settings: Mapping[str, Any]) -> None:
+        """Tell a plugin that runs what its settings are now. Raises UsageError."""
+        if (process := self.unit(name).process) is not None:
+            process.connection.notify("settings.changed", settings=dict(settings))
+
     def session_closed(self, session: str) -> None:
         """Tell the plugins that run; what they keep for the session can go."""
         for unit in self._units.values():
@@ -163,6 +172,7 @@ class Host:
             last = (left - needed) or left
             await asyncio.gather(*(self._units[name].stop("limnos ends", "idle") for name in last))
             left -= last
+        self.feed.close()
 
     async def _needs(self, manifest: Manifest) -> None:
         if self._closing:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.seams import Clock
 from limnos.plugins.connection import Connection, PluginLost, PluginRefused, Serve
+from limnos.plugins.feed import Feed
 from limnos.plugins.log_ring import Line, LogRing
 from limnos.plugins.manifest import Manifest
 from limnos.plugins.within import within
@@ -20,6 +21,7 @@ from limnos.process.spawn import ChildSpec, Drain, Leader, Limits, Streams, star
 from limnos.wire import frames
 from limnos.wire.arena import Arena
 from limnos.wire.methods import INLINE
+from limnos.wire.ring import Registration
 
 if TYPE_CHECKING:
     from limnos.process.sandbox import Sandbox
@@ -69,11 +71,12 @@ class Watchers(NamedTuple):
 
 
 class Generation(NamedTuple):
-    """One start of a plugin: the number it has, and the arena it gets."""
+    """One start of a plugin: the number it has, the arena it gets, and the feed if it may hear events."""
 
     manifest: Manifest
     number: int
     arena: Arena
+    feed: Feed | None = None
 
 
 class PluginProcess:
@@ -83,6 +86,8 @@ class PluginProcess:
         self.connection = connection
         self.arena = arena
         self.generation = generation
+        self.hears: Registration | None = None
+        self.ring: dict[str, int] | None = None
         self._leader: Leader | None = None
         self._held = ExitStack()
 
@@ -134,6 +139,15 @@ class PluginProcess:
         await asyncio.sleep(LAST_WORDS_S)
         self.connection.close(f"it ended, {_ended(status)}")
 
+    def listen(self, feed: Feed) -> tuple[int, ...]:
+        """Join the feed; returns the descriptors that the program inherits for it."""
+        ring, reader = feed.join()
+        self._held.callback(feed.leave, reader)
+        self.hears = reader
+        shape = {"slots": ring.slots, "slot_size": ring.slot_size, "after": reader.after}
+        self.ring = {"descriptor": ring.descriptor, "eventfd": reader.eventfd, **shape}
+        return ring.descriptor, reader.eventfd
+
     def hold(self) -> ExitStack:
         """What is given back at the end."""
         return self._held
@@ -152,7 +166,9 @@ async def launch(
     try:
         data = around.data / manifest.name
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        heard = process.listen(generation.feed) if generation.feed is not None else ()
         spec = _confined(manifest, process, data, around)
+        spec = spec._replace(pass_fds=(*spec.pass_fds, *heard))
         await process.begin(spec, log)
         await _shake_hands(manifest, process, data, around)
     except BaseException as error:
@@ -181,6 +197,7 @@ async def _shake_hands(manifest: Manifest, process: PluginProcess, data: Path, a
                 settings=dict(around.settings(manifest.name)),
                 arena={"descriptor": arena.descriptor, "size": manifest.limits.arena},
                 hidden=list(around.hidden),
+                ring=process.ring,
                 limits={"frame": frames.LIMIT, "inline": INLINE},
             ),
         )

@@ -71,6 +71,7 @@ class Services:
             "files.changed": self._file_changed,
             "blob.put": self._put,
             "blob.get": self._get,
+            "events.subscribe": self._subscribe,
         }
         self._services: Mapping[str, Service] = {**own, **more}
         self._told: Mapping[str, Callable[[Unit, Any, Arena], object]] = {
@@ -194,6 +195,15 @@ class Services:
         if len(data) <= INLINE:
             return {"data": base64.b64encode(data).decode()}
         return {"data_at": asked.arena.write(asked.arena.lease(len(data)), data)}
+
+    async def _subscribe(self, asked: Asked) -> Any:
+        process = asked.unit.process
+        if process is None or process.hears is None:
+            raise ServiceError(frames.UNAVAILABLE, "there is no event ring", "ask again once you are ready")
+        try:
+            return {"kinds": asked.unit.feed.subscribe(process.hears, asked.params.types)}
+        except KeyError as error:
+            raise ServiceError(frames.BAD_PARAMETERS, f"there is no type of event {error}") from None
 
     def _progressed(self, unit: Unit, params: methods.ToolProgress, arena: Arena) -> None:
         call = self.calls.get(params.call)

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.seams import Clock
 from limnos.plugins.connection import Connection, PluginLost, PluginRefused
+from limnos.plugins.feed import CAPABILITY, Feed
 from limnos.plugins.log_ring import LogRing
 from limnos.plugins.manifest import Manifest
 from limnos.plugins.process import (
@@ -56,6 +57,7 @@ class Links(NamedTuple):
     changed: Callable[[Change], object]
     needs: Callable[[Manifest], Awaitable[None]]
     pace: Pace
+    feed: Feed
 
 
 class Unit:
@@ -92,6 +94,11 @@ class Unit:
     def arena(self) -> Arena | None:
         """The arena of the running process, or of the one that starts."""
         return self.process.arena if self.process is not None else self._arena
+
+    @property
+    def feed(self) -> Feed:
+        """The events of this limnos."""
+        return self._links.feed
 
     @property
     def clock(self) -> Clock:
@@ -238,7 +245,9 @@ class Unit:
             partial(self._faulty, generation),
             partial(self._lost, generation),
         )
-        process = await launch(Generation(self.manifest, generation, arena), self._around, watchers, self.log)
+        hears = CAPABILITY in self.manifest.capabilities
+        start = Generation(self.manifest, generation, arena, self._links.feed if hears else None)
+        process = await launch(start, self._around, watchers, self.log)
         try:
             await within(self._around.clock, READY_S, self._until_ready(process))
         except (TimeoutError, PluginLost, PluginRefused) as error:
