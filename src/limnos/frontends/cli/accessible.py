@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from limnos.frontends.cli.calls import ran, subject
 from limnos.frontends.cli.escapes import command_text, one_line, visible
+from limnos.frontends.cli.plugin_lines import plugin_line
 from limnos.frontends.cli.times import duration
 from limnos.kernel.events import (
     ApprovalAnswered,
@@ -13,6 +14,7 @@ from limnos.kernel.events import (
     CallStarted,
     Event,
     JobChanged,
+    PluginChanged,
     ReplyFinished,
     StepFinished,
     TurnFinished,
@@ -54,8 +56,8 @@ class Speaker:
                 return _indented("limnos: ", event.text)
             case Warned():
                 return [f"warning: {one_line(event.text)} {one_line(event.fix)}".rstrip()]
-            case JobChanged():
-                return [f"job {one_line(event.job)}: {event.state}. {one_line(event.command)}."]
+            case JobChanged() | PluginChanged():
+                return [_news(event)]
             case TurnFinished():
                 return self._end(event)
             case _:
@@ -119,3 +121,10 @@ def not_offered(asked: ApprovalAsked) -> str:
 def _indented(label: str, text: str, *, safe: bool = False) -> list[str]:
     first, *more = (text if safe else visible(text)).split("\n")
     return [f"{label}{first}", *(f"  {row}" for row in more)]
+
+
+def _news(event: JobChanged | PluginChanged) -> str:
+    """What happened beside the turn."""
+    if isinstance(event, PluginChanged):
+        return f"{plugin_line(event)}."
+    return f"job {one_line(event.job)}: {event.state}. {one_line(event.command)}."

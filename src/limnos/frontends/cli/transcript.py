@@ -15,6 +15,7 @@ from limnos.frontends.cli.escapes import one_line, visible
 from limnos.frontends.cli.look import CONTINUE, Look, continuing_by, error_lines
 from limnos.frontends.cli.markdown import Block, Reader, render
 from limnos.frontends.cli.meter import Meter
+from limnos.frontends.cli.plugin_lines import plugin_line
 from limnos.frontends.cli.spans import TEXT_INDENT, Line, Span, line
 from limnos.frontends.cli.times import counted, duration, parse
 from limnos.kernel.events import (
@@ -29,6 +30,7 @@ from limnos.kernel.events import (
     InputInjected,
     JobChanged,
     PlanUpdated,
+    PluginChanged,
     ReplyFinished,
     StageNote,
     StepFinished,
@@ -268,6 +270,9 @@ class Transcript:
             case JobChanged():
                 row = job_line(self.look, event.job, event.command, event.state, event.exit)
                 return [*self._flush_reads(), *self._gap("call"), self.look.cut(row)]
+            case PluginChanged():
+                sign = "idle" if event.state == "running" else "ask"
+                return [*self._flush_reads(), self.look.signed(sign, plugin_line(event))]
             case PlanUpdated():
                 return [*self._flush_reads(), *self._gap("call"), *self._plan(event)]
             case _:
