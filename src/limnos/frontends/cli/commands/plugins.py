@@ -1,9 +1,11 @@
 """`limnos plugins`: what is installed, what it may do, and whether it starts."""
 
 import asyncio
+import codecs
 import importlib.util
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +13,7 @@ from limnos.agent.settings import COMMAND_MARK
 from limnos.frontends.cli import plugins_control
 from limnos.frontends.cli.ancestry import refuse_own_commands
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.escapes import one_line, visible
 from limnos.frontends.cli.output import to_stdout
 from limnos.frontends.cli.plugins_view import (
     SIGNS,
@@ -22,7 +24,7 @@ from limnos.frontends.cli.plugins_view import (
     state,
 )
 from limnos.frontends.cli.words import Argument, Option
-from limnos.kernel.errors import LimitError, UsageError
+from limnos.kernel.errors import LimitError, StorageError, UsageError
 from limnos.plugins.catalogue import catalogue
 from limnos.plugins.choices import Choices, read_choices
 from limnos.plugins.graph import as_lines, as_record, as_svg, graph_of
@@ -184,13 +186,15 @@ def run_tests(
     seconds: Annotated[int, Option("--seconds", metavar="N", help="at most N seconds (300)")] = _TEST_SECONDS,
 ) -> int:
     """Run the tests of a plugin, with your rights."""
+    if seconds < 1:
+        raise UsageError(f"--seconds is {seconds}, and must be at least 1", "limnos plugins test DIR")
     place = Path(folder).absolute()
     if not (place / FILE).is_file():
         raise UsageError(f"{one_line(folder)} is no folder of a plugin", "limnos plugins new NAME makes one")
     with each_fault_shown(console):
         read_manifest(place)
     spec = ChildSpec((sys.executable, "-B", "-m", *_runner()), str(place), _test_environment(console))
-    done = asyncio.run(run(spec, timeout_s=seconds, on_output=_passed_on))
+    done = asyncio.run(run(spec, timeout_s=seconds, on_output=_PassedOn()))
     if done.timed_out:
         raise LimitError(f"the tests took more than {seconds} s", "limnos plugins test DIR --seconds N")
     return 1 if done.exit else 0
@@ -290,8 +294,15 @@ def _test_environment(console: Console) -> Mapping[str, str]:
     return {name: value for name, value in known.items() if name != COMMAND_MARK}
 
 
-def _passed_on(data: bytes) -> None:
-    to_stdout(data.decode(errors="replace"))
+class _PassedOn:
+    """Prints what a program says as it comes; where it cannot be printed the program runs on."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def __call__(self, data: bytes) -> None:
+        with suppress(BrokenPipeError, StorageError):
+            to_stdout(visible(self._decoder.decode(data)))
 
 
 FUNCTIONS = {
