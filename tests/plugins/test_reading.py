@@ -352,8 +352,10 @@ def _damaged(text: str, chance: random.Random) -> str:
         '"""', "1e999", "nan", "0x", "1979-05-27", "[a.b.c]\n", ",", "true", "\r", "\t", '"\\uD800"',
     ]  # fmt: skip
     rows = text.splitlines(keepends=True)
+    if not rows:
+        return "\n"
     at = chance.randrange(len(text))
-    match chance.randrange(6):
+    match chance.randrange(12):
         case 0:
             return text[:at] + chance.choice(pieces) + text[at:]
         case 1:
@@ -365,12 +367,12 @@ def _damaged(text: str, chance: random.Random) -> str:
             chance.shuffle(rows)
             return "".join(rows)
         case 4:
+            return text[:at]
+        case _:
             row = chance.randrange(len(rows))
             key = rows[row].partition("=")[0]
             values = ["1", "-1", "true", '"x"', "[]", "[1]", "{}", "{a=1}", "1.5", "inf", "[[[]]]", '[""]']
             return "".join([*rows[:row], f"{key} = {chance.choice(values)}\n", *rows[row + 1 :]])
-        case _:
-            return text[:at]
 
 
 _KEYS = st.sampled_from(["a", "b-c", "1", '"q r"', '"\\u0061x"', "'s.t'", '""'])

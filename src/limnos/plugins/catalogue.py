@@ -10,6 +10,7 @@ from limnos.plugins.choices import Choices, read_choices
 from limnos.plugins.lock import UnreadableLockError, read_lock, write_lock
 from limnos.plugins.locked import Broken, Lock, Locked
 from limnos.plugins.places import installed_folders
+from limnos.plugins.stale import check
 
 _NOT_ACCEPTED = "it was not accepted yet: limnos plugins lock"
 
@@ -19,7 +20,7 @@ def catalogue(home: Path, builtin_folders: Sequence[Path]) -> Lock:
 
     Plugins of limnos itself, in `builtin_folders`, are locked anew when they changed. An installed plugin
     that changed since a person accepted it is down. A look at the files, no proof: whoever starts a plugin
-    calls `Lock.verify` before.
+    calls `stale.verify` before.
     """
     lock, unreadable = _read(home)
     choices = _choices(home, lock)
@@ -32,7 +33,7 @@ def catalogue(home: Path, builtin_folders: Sequence[Path]) -> Lock:
             with suppress(StorageError):  # another start does the same again
                 write_lock(home, lock)
     there = {folder.name: folder for folder in installed_folders(home)}
-    plugins = [_looked_at(lock, one, there) for one in lock.plugins]
+    plugins = [_looked_at(one, there) for one in lock.plugins]
     known = {one.name for one in plugins if not one.manifest.builtin}
     taken = {one.name for one in plugins if one.manifest.builtin}
     reasons = dict.fromkeys(taken, "a plugin of limnos has that name: limnos plugins remove")
@@ -65,15 +66,15 @@ def _outdated(lock: Lock, folders: Sequence[Path], choices: Choices) -> bool:
         return True
     if any(one.disabled != (one.name in choices.disabled) for one in lock.plugins):
         return True
-    return any(lock.check(one) for one in builtins.values())
+    return any(check(one) for one in builtins.values())
 
 
-def _looked_at(lock: Lock, locked: Locked, there: dict[str, Path]) -> Locked:
+def _looked_at(locked: Locked, there: dict[str, Path]) -> Locked:
     if locked.manifest.builtin or not locked.starts:
         return locked
     if locked.name not in there:
         return locked._replace(down="its folder is gone: limnos plugins lock")
-    return locked._replace(down=lock.check(locked))
+    return locked._replace(down=check(locked))
 
 
 def _waiting_down(plugins: Sequence[Locked]) -> tuple[Locked, ...]:

@@ -8,8 +8,8 @@ from limnos.plugins.faults import LockError, ManifestError
 from limnos.plugins.locked import Broken, Lock, Locked
 from limnos.plugins.manifest import Manifest
 from limnos.plugins.order import resolve
+from limnos.plugins.prints import prints
 from limnos.plugins.reading import read_manifest
-from limnos.plugins.trees import prints
 
 
 def read_builtins(folders: Iterable[Path]) -> tuple[list[Locked], list[Broken]]:
