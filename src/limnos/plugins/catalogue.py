@@ -1,13 +1,12 @@
 """The plugins of a home as a start finds them: from the lock, without reading a manifest."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from limnos.kernel.errors import SettingsError, StorageError
+from limnos.kernel.errors import SettingsError
 from limnos.plugins import deferred
 from limnos.plugins.choices import Choices, read_choices
-from limnos.plugins.lock import UnreadableLockError, read_lock, write_lock
+from limnos.plugins.lock import UnreadableLockError, read_lock
 from limnos.plugins.locked import Broken, Lock, Locked
 from limnos.plugins.places import installed_folders
 from limnos.plugins.stale import check
@@ -26,12 +25,7 @@ def catalogue(home: Path, builtin_folders: Sequence[Path]) -> Lock:
     choices = _choices(home, lock)
     broken: list[Broken] = []
     if _outdated(lock, builtin_folders, choices):
-        builtins, broken = deferred.settling.read_builtins(builtin_folders)
-        installed = [one for one in lock.plugins if not one.manifest.builtin]
-        lock = deferred.settling.settled([*builtins, *installed], choices)
-        if not unreadable and not broken:
-            with suppress(StorageError):  # another start does the same again
-                write_lock(home, lock)
+        lock, broken = deferred.settling.relocked(home, builtin_folders, choices)
     there = {folder.name: folder for folder in installed_folders(home)}
     plugins = [_looked_at(one, there) for one in lock.plugins]
     known = {one.name for one in plugins if not one.manifest.builtin}

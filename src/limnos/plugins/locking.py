@@ -8,7 +8,7 @@ from limnos.plugins.choices import Choices, read_choices, write_choices
 from limnos.plugins.faults import FaultsError, LockError, LockFault
 from limnos.plugins.lock import UnreadableLockError, read_lock, read_trees, write_lock, write_trees
 from limnos.plugins.locked import Lock, Locked
-from limnos.plugins.places import installed_folders
+from limnos.plugins.places import installed_folders, plugins_folder
 from limnos.plugins.reading import read_manifest
 from limnos.plugins.settling import accepted, resolved
 from limnos.plugins.trees import Changes, Tree, TreeError, difference, tree_of
@@ -55,7 +55,7 @@ def propose(home: Path, builtin_folders: Sequence[Path], choices: Choices | None
 
 def accept(home: Path, proposal: Proposal) -> None:
     """Store a proposal that a person said yes to. Raises StorageError."""
-    with holding(home, "plugins.lock", _LOCK_SECONDS):
+    with holding(plugins_folder(home), "plugins", _LOCK_SECONDS):
         write_trees(home, proposal.trees)
         write_choices(home, proposal.choices)
         write_lock(home, proposal.lock)

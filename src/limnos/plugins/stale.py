@@ -1,4 +1,4 @@
-"""Whether a plugin is still what a person accepted: by a quick look, or by all of its files before it runs."""
+"""Whether a plugin is still what a person accepted: by a quick look, or by all its files before it runs."""
 
 from pathlib import Path
 

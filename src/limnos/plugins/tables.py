@@ -62,7 +62,7 @@ class Table:
         wrong = text_fault(value, most)
         if wrong or (default is None and not value.strip()):
             self.fault(key, wrong or "says nothing", "write it anew")
-        elif form and key in self.values and not re.fullmatch(form, value):
+        elif form and value != default and not re.fullmatch(form, value):
             self.fault(key, f"is {shown(value)}", f"write {says}")
         else:
             return value
