@@ -253,12 +253,14 @@ def test_a_tree_with_links_special_files_or_too_many_files_is_refused(tmp_path: 
     for number in range(MOST_FILES + 1):
         os.close(os.open(tmp_path / "many" / str(number), os.O_CREAT | os.O_WRONLY))
     (tmp_path / "gone").rmdir()
+    (tmp_path / "linked").symlink_to(plugin(tmp_path, "a"))
 
     for name, says in (
         ("link", "'a' is a link"),
         ("pipe", "special"),
         ("many", "10,000"),
         ("gone", "No such"),
+        ("linked", "it is a link"),
     ):
         with pytest.raises(TreeError, match=says):
             tree_of(tmp_path / name)

@@ -180,7 +180,7 @@ def test_what_is_no_plugin_or_stands_against_others_is_refused_before_anybody_is
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
-    builtin = plugin(tmp_path / "limnos", "files", tools=GREET)
+    builtin = plugin(tmp_path / "limnos", "sky", tools=GREET)
     empty = tmp_path / "empty"
     empty.mkdir()
     cases: list[tuple[Path, type[LimnosError], str]] = [
@@ -188,8 +188,8 @@ def test_what_is_no_plugin_or_stands_against_others_is_refused_before_anybody_is
         (tmp_path / "gone", UsageError, "not there"),
         (plugin(tmp_path, "bad", "colour = 1"), ManifestError, "line 6"),
         (plugin(tmp_path, "lost", 'needs = ["nothing"]'), LockError, "no plugin provides"),
-        (plugin(tmp_path, "files"), LockError, "two plugins are called files"),
-        (plugin(tmp_path, "same", tools=GREET.replace("{name}", "files")), LockError, "files_greet"),
+        (plugin(tmp_path, "sky"), LockError, "two plugins are called sky"),
+        (plugin(tmp_path, "same", tools=GREET.replace("{name}", "sky")), LockError, "sky_greet"),
     ]
     (tmp_path / "text.zip").write_text("no archive")
     os.mkfifo(tmp_path / "pipe")
@@ -202,8 +202,9 @@ def test_what_is_no_plugin_or_stands_against_others_is_refused_before_anybody_is
         raise AssertionError
 
     for source, kind, says in cases:
-        with pytest.raises(kind, match=says):
+        with pytest.raises(kind, match=says) as caught:
             install(source, home, [builtin], never)
+        assert ".draft" not in caught.value.what
         assert files(home) == {}, source
 
 
@@ -232,6 +233,9 @@ def test_only_installed_plugins_are_removed_and_only_known_ones_are_disabled(tmp
 
     with pytest.raises(UsageError, match="belongs to limnos"):
         remove("files", home, [builtin])
+    plugin(home / "plugins", "new")
+    with pytest.raises(UsageError, match="not accepted yet"):
+        disable("new", home, [builtin])
     for name in ("gone", "../files", "", "A", "."):
         with pytest.raises(UsageError):
             remove(name, home, [builtin])

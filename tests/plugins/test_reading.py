@@ -13,7 +13,9 @@ from limnos.plugins.faults import Fault, ManifestError
 from limnos.plugins.lines import BoundError, Places
 from limnos.plugins.manifest import MIB, PluginLimits
 from limnos.plugins.reading import MOST_BYTES, parse_manifest, read_manifest
+from limnos.plugins.reserved import NAMES, TOOLS
 from limnos.plugins.schemas import defaults
+from tests.agent.tools import Toolbox
 
 HEAD = """\
 name = "weather"
@@ -212,7 +214,7 @@ def test_what_is_wrong_is_said_with_line_and_field(
         ("description", '" "', "nothing"), ("description", '"\\u0007"', "U+0007"),
         ("protocol", "2", "speaks protocol 2, this limnos speaks 1"), ("protocol", '"1"', "'1'"),
         ("protocol", "true", "True"), ("entry", '"weather"', "'weather'"),
-        ("entry", '"python:no.such"', "not in"), ("entry", '"python:../x"', "python:"),
+        ("entry", '"python:no.such"', "not have"), ("entry", '"python:../x"', "python:"),
         ("entry", "[]", "no program"), ("entry", "[1]", "1"),
     ],
 )  # fmt: skip
@@ -253,6 +255,17 @@ def test_an_entry_is_a_program_of_the_plugin_or_of_the_path(folder: Path, entry:
         assert says in faults(text, folder)[0][2]
     else:
         assert parse_manifest(text, folder).entry == (entry, "x", "x")
+
+
+def test_names_that_rights_hang_on_are_for_limnos_alone(folder: Path) -> None:
+    tools = list(Toolbox(folder / "work").tools.values())
+    assert {tool.name for tool in tools} < TOOLS
+    assert {tool.plugin for tool in tools} < NAMES
+    text = HEAD + TOOL.replace("forecast", "run_command")
+
+    assert [(line, field) for line, field, _ in faults(text, folder)] == [(7, "tools[0].name")]
+    assert parse_manifest(text, folder, builtin=True).tools[0].name == "run_command"
+    assert "only limnos" in faults(HEAD.replace('"weather"', '"kernel"', 1), folder)[0][2]
 
 
 def test_many_faults_are_listed_at_once_up_to_ten(folder: Path) -> None:

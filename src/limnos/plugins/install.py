@@ -49,9 +49,9 @@ def install(source: Path, home: Path, builtin_folders: Sequence[Path], confirm: 
     LimnosError of many kinds, and has changed nothing then.
     """
     with _changing(home), _draft(home, source) as folder:
-        manifest = read_manifest(folder)
+        manifest = read_manifest(folder, known_as=f"{source}/{FILE}")._replace(folder=str(source))
         tree = tree_of(folder)
-        plugin = accepted(manifest, tree.digest)
+        plugin = Locked(manifest, tree=tree.digest)
         before = locked_before(home)
         choices = read_choices(home)
         others = [one for one in before.plugins if one.name != manifest.name and not one.manifest.builtin]
@@ -75,7 +75,7 @@ def remove(name: str, home: Path, builtin_folders: Sequence[Path]) -> None:
     with _changing(home):
         before = locked_before(home)
         if not os.path.lexists(folder_of(home, name)):
-            raise _unknown(name, before)
+            raise _unknown(name, before, home)
         write_choices(home, read_choices(home).without(name))
         _lock_without(name, home, before, builtin_folders)
         for path in (folder_of(home, name), data_of(home, name), settings_of(home, name)):
@@ -99,7 +99,7 @@ def _choose(name: str, home: Path, builtin_folders: Sequence[Path], *, disabled:
         builtins = read_builtins(builtin_folders)[0]
         plugins = [*builtins, *(one for one in before.plugins if not one.manifest.builtin)]
         if name not in {one.name for one in plugins}:
-            raise _unknown(name, before)
+            raise _unknown(name, before, home)
         choices = read_choices(home)
         chosen = Choices(choices.disabled | {name} if disabled else choices.disabled - {name}, choices.prefer)
         lock = settled(plugins, chosen)
@@ -122,7 +122,9 @@ def _require_name(name: str) -> None:
         raise UsageError(f"{name!a} is no name of a plugin", "limnos plugins list")
 
 
-def _unknown(name: str, lock: Lock) -> UsageError:
+def _unknown(name: str, lock: Lock, home: Path) -> UsageError:
+    if folder_of(home, name).is_dir():
+        return UsageError(f"{name} was not accepted yet", "limnos plugins lock")
     one = lock.get(name)
     if one is not None and one.manifest.builtin:
         return UsageError(f"{name} belongs to limnos and cannot be removed", f"limnos plugins disable {name}")

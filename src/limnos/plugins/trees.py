@@ -75,6 +75,8 @@ def tree_of(folder: Path) -> Tree:
     """The hash of all files in `folder`. Raises TreeError, also when it cannot be read."""
     left = MOST_BYTES
     files: dict[str, str] = {}
+    if folder.is_symlink():
+        raise _refused(folder, "it is a link")
     try:
         for entry in entries(folder):
             if not entry.folder:

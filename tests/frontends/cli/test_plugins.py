@@ -259,6 +259,14 @@ def test_a_list_for_people_says_why_a_plugin_does_not_start(tmp_path: Path) -> N
     assert shown.end() == 0
 
 
+def test_the_doctor_names_a_plugin_that_is_down(tmp_path: Path) -> None:
+    place = installed(tmp_path, "a")
+    assert "plugins\tdone\t1 plugin\n" in limnos(tmp_path, "doctor").stdout
+    (place / "a.py").write_text("changed")
+
+    assert "plugins\task\ta: down, of 1\tlimnos plugins list\n" in limnos(tmp_path, "doctor").stdout
+
+
 def test_names_and_texts_of_a_plugin_send_nothing_to_the_terminal(tmp_path: Path) -> None:
     place = installed(tmp_path, "a")
     (place / "\x1b[31mred").write_text("")
