@@ -3,11 +3,15 @@
 import gzip
 import io
 import os
+import random
 import stat
+import subprocess
+import sys
 import tarfile
 import threading
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +24,11 @@ from limnos.plugins.faults import LockError, ManifestError
 from limnos.plugins.install import Candidate, disable, enable, install, remove
 from limnos.plugins.lock import read_lock, read_trees
 from limnos.plugins.places import data_of, folder_of, settings_of
+from limnos.plugins.stale import verify
 from limnos.plugins.trees import tree_of
 from limnos.sdk.archives import ArchiveRefusedError
 from limnos.testing.case_kinds.archives import build
+from tests.architecture.source import ROOT
 from tests.conftest import SHARED
 from tests.plugins.making import GREET, HEAD, plugin
 from tests.sdk.cases import read_lines
@@ -30,6 +36,17 @@ from tests.store.disks import full_disk
 
 CASES = read_lines(SHARED / "cases" / "archives.jsonl")
 SUFFIXES = {"zip": ".zip", "wheel": ".whl", "hmap": ".hmap", "tar": ".tar", "tgz": ".tar.gz"}
+
+ENDLESS = """
+import sys
+from pathlib import Path
+from limnos.plugins.install import install
+home, *versions = map(Path, sys.argv[1:])
+while True:
+    for version in versions:
+        install(version, home, [], lambda _: True)
+        print("installed", flush=True)
+"""
 
 
 def yes(_: Candidate) -> bool:
@@ -158,6 +175,24 @@ def test_what_a_killed_install_left_is_put_right(tmp_path: Path) -> None:
 
     assert sorted(os.listdir(plugins)) == ["a", "b"]
     assert [one.down for one in catalogue(home, []).plugins] == ["", ""]
+
+
+def test_a_version_that_was_not_locked_when_its_install_was_killed_makes_way_for_the_old_one(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    install(plugin(tmp_path, "a"), home, [], yes)
+    install(plugin(tmp_path, "b"), home, [], yes)
+    plugins = home / "plugins"
+    (plugins / "a").rename(plugins / ".old-a-0a1b2c3d4e5f")
+    (plugin(tmp_path / "newer", "a") / "a.py").write_text("newer\n")
+    (tmp_path / "newer" / "a").rename(plugins / "a")
+
+    disable("b", home, [])
+
+    assert sorted(os.listdir(plugins)) == ["a", "b"]
+    assert (plugins / "a" / "a.py").read_text() != "newer\n"
+    assert catalogue(home, []).plugins[0].starts
 
 
 @pytest.mark.parametrize("kind", ["link", "folder link", "pipe"])
@@ -344,6 +379,33 @@ def _write(path: Path, form: str, content: dict[str, bytes]) -> None:
                 archive.writestr(name, data)
     else:
         path.write_bytes(gzip.compress(_tar(content)))
+
+
+def test_an_install_that_is_killed_leaves_one_whole_version_that_was_accepted(tmp_path: Path) -> None:
+    seed = random.randrange(2**32)
+    chance = random.Random(seed)
+    home = tmp_path / "home"
+    versions = [plugin(tmp_path / f"v{number}", "a", tools=GREET) for number in range(2)]
+    for number, version in enumerate(versions):
+        for part in range(20):
+            (version / f"part{part}").write_text(f"{number}" * 1000)
+    install(versions[0], home, [], yes)
+    command = [sys.executable, "-c", ENDLESS, str(home), *map(str, versions)]
+    for _ in range(10):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as child:
+            assert child.stdout is not None
+            for _ in range(chance.randint(1, 3)):
+                assert child.stdout.readline() == b"installed\n"
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(chance.random() * 0.02)
+            child.kill()
+        enable("a", home, [])
+
+        (found,) = catalogue(home, []).plugins
+        assert (found.down, verify(found)) == ("", ""), seed
+        assert os.listdir(home / "plugins") == ["a"], seed
+        parts = {(folder_of(home, "a") / f"part{part}").read_text() for part in range(20)}
+        assert len(parts) == 1, seed
 
 
 def test_starts_and_installs_at_the_same_time_lose_no_plugin(tmp_path: Path) -> None:

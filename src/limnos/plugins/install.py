@@ -137,21 +137,33 @@ def _changing(home: Path) -> Generator[None]:
     folder = plugins_folder(home)
     with holding(folder, "plugins", _LOCK_SECONDS):
         try:
-            _recover(folder)
+            _recover(home)
         except OSError as error:
             raise storage_error(folder, error, "try again") from None
         yield
 
 
-def _recover(folder: Path) -> None:
+def _recover(home: Path) -> None:
+    """Delete what is half written; what was to be replaced comes back unless the new version is locked."""
+    folder = plugins_folder(home)
     for name in os.listdir(folder):
         path = folder / name
         if name.startswith(_OLD):
             target = folder / name.removeprefix(_OLD).rpartition("-")[0]
-            if not target.exists():
+            if not os.path.lexists(target):
                 path.rename(target)
+            elif _is_locked(path, locked_before(home).get(target.name)):
+                _move(path, target, True)
         if name.startswith((_DRAFT, _OLD)) and path.is_dir():
             shutil.rmtree(path)
+
+
+def _is_locked(folder: Path, locked: Locked | None) -> bool:
+    """Whether `folder` holds what a person accepted under that name."""
+    try:
+        return locked is not None and tree_of(folder).digest == locked.tree
+    except TreeError:
+        return False
 
 
 @contextmanager
