@@ -1,6 +1,7 @@
 """`plugin.toml`: what is right becomes a manifest, what is wrong is said with its file, line and field."""
 
 import random
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -338,6 +339,37 @@ def test_a_file_that_cannot_be_read_is_said(
 
     assert caught.value.faults[0].line == line
     assert says in caught.value.faults[0].what
+
+
+MANY = 20_000
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "".join(f"k{n} = 1\n" for n in range(MANY)),
+        "".join(f"[k{n}.a.b]\n" for n in range(MANY // 2)),
+        "capabilities = [" + ", ".join(f'"c{n}"' for n in range(MANY)) + "]",
+        "scenes = [" + '"x", ' * MANY + "]",
+        "[[tools]]\n" * MANY,
+        "[[stages]]\nx = 1\n" * (MANY // 2),
+        TOOL + "".join(f"[tools.parameters.p{n}]\n" for n in range(MANY // 4)),
+        TOOL + "schema = {" + ", ".join(f"k{n} = {{}}" for n in range(MANY // 2)) + "}",
+        "".join(f"[settings.s{n}]\n" for n in range(MANY // 2)),
+        "x = [" + "[], " * MANY * 2 + "]",
+        "x = {" + ", ".join(f"a.b.k{n} = 1" for n in range(MANY // 2)) + "}",
+        "k" * 200_000 + " = 1",
+        'description = "' + "\u0300" * 60_000 + '"',
+    ],
+    ids=lambda text: text[:20].split("\n")[0],
+)
+def test_a_manifest_of_nothing_but_faults_is_refused_in_a_moment(folder: Path, lines: str) -> None:
+    begun = time.process_time()
+
+    found = faults(HEAD + lines, folder)
+
+    assert all(len(field) <= 121 for _, field, _ in found)
+    assert time.process_time() - begun < 5.0, "the largest takes half a second"
 
 
 @settings(deadline=None, max_examples=300, print_blob=True)

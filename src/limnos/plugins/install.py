@@ -78,8 +78,8 @@ def remove(name: str, home: Path, builtin_folders: Sequence[Path]) -> None:
             raise _unknown(name, before, home)
         write_choices(home, read_choices(home).without(name))
         _lock_without(name, home, before, builtin_folders)
-        for path in (folder_of(home, name), data_of(home, name), settings_of(home, name)):
-            _delete(path)
+        for path in (data_of(home, name), settings_of(home, name), folder_of(home, name)):
+            _delete(path)  # the folder last: as long as it is there, removing can be repeated
 
 
 def enable(name: str, home: Path, builtin_folders: Sequence[Path]) -> Lock:
@@ -266,13 +266,11 @@ def _move(new: Path, target: Path, replaces: bool) -> None:
 
 
 def _delete(path: Path) -> None:
-    """Delete a file or folder, at once as far as anybody sees. Raises StorageError."""
+    """Delete a file, a link or a folder, if it is there. Raises StorageError."""
     try:
         if path.is_symlink() or path.is_file():
             path.unlink()
         elif path.exists():
-            hidden = path.with_name(f"{_DRAFT}{secrets.token_hex(6)}")
-            path.rename(hidden)
-            shutil.rmtree(hidden)
+            shutil.rmtree(path)
     except OSError as error:
         raise storage_error(path, error, "try again") from None
