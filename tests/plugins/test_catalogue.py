@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from limnos.kernel.errors import LimnosError
 from limnos.plugins.catalogue import catalogue
 from limnos.plugins.choices import Choices, write_choices
 from limnos.plugins.install import disable, enable, install
@@ -124,6 +125,19 @@ def test_what_changed_is_said_file_by_file_with_new_capabilities(tmp_path: Path)
     assert change.files.added == ("new.txt",)
     assert change.files.changed == ("plugin.toml",)
     assert change.added == ("process",)
+
+
+def test_what_changed_again_while_a_person_looked_is_not_accepted(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    put(home, plugin(tmp_path, "a"))
+    (home / "plugins" / "a" / "a.py").write_text("shown\n")
+    shown = propose(home, [])
+    (home / "plugins" / "a" / "a.py").write_text("not shown\n")
+
+    with pytest.raises(LimnosError, match="while you looked"):
+        accept(home, shown)
+
+    assert "its files changed" in reasons(catalogue(home, []))["a"]
 
 
 def test_a_file_that_only_got_another_time_changes_nothing(tmp_path: Path) -> None:
