@@ -171,6 +171,8 @@ def test_one_of_two_providers_is_preferred_by_a_person(tmp_path: Path) -> None:
     assert limnos(tmp_path, "plugins", "lock", "--yes").returncode == 1
     assert limnos(tmp_path, "plugins", "lock", "--yes", "--prefer", "f").returncode == 2
     assert limnos(tmp_path, "plugins", "lock", "--yes", "--prefer", "f=b").returncode == 0
+    wrong = limnos(tmp_path, "plugins", "lock", "--yes", "--prefer", "g=b")
+    assert (wrong.returncode, wrong.stderr.splitlines()[0]) == (2, "error: b does not provide g")
     assert states(tmp_path) == {"a": "ready", "b": "ready"}
     assert limnos(tmp_path, "plugins", "lock", "--yes").returncode == 0
 
@@ -255,7 +257,7 @@ def test_a_list_for_people_says_why_a_plugin_does_not_start(tmp_path: Path) -> N
     shown.wait_for("name  state")
     shown.wait_for("a     ready")
     shown.wait_for("b     broken")
-    shown.wait_for("it was not accepted yet: limnos plugins lock")
+    shown.wait_for("b: it was not accepted yet: limnos plugins lock")
     assert shown.end() == 0
 
 

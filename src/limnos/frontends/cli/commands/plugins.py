@@ -59,8 +59,13 @@ def list_plugins(
     if not plugins and people:
         console.say("no plugin is installed  next: limnos plugins install FOLDER")
         return
-    header = ("name", "state", "version", "tools", "what it is, or why it does not start")
-    console.rows(header, [_row(one) for one in plugins], [SIGNS[state(one)[0]] for one in plugins])
+    header = ("name", "state", "version", "tools", "what it is")
+    rows = [_row(one, state(one)[1] if not people else "") for one in plugins]
+    console.rows(header, rows, [SIGNS[state(one)[0]] for one in plugins])
+    for one in plugins:
+        word, why = state(one)
+        if people and why:
+            console.say_line(console.look.signed(SIGNS[word], one_line(f"{one.name}: {why}")))
 
 
 def install_plugin(
@@ -135,6 +140,7 @@ def lock_plugins(
     home = console.environment.home
     with each_fault_shown(console):
         proposal = propose(home, builtin_folders(), _preferring(read_choices(home), prefer))
+    _check_preference(proposal.lock, prefer)
     for change in proposal.changes:
         if as_json:
             console.record(_change(change))
@@ -236,8 +242,9 @@ def _known(console: Console, name: str) -> str:
     return name
 
 
-def _row(plugin: Locked | Broken) -> tuple[str, ...]:
-    word, why = state(plugin)
+def _row(plugin: Locked | Broken, why: str) -> tuple[str, ...]:
+    """One row; `why` stands in the place of the description."""
+    word, _ = state(plugin)
     if isinstance(plugin, Broken):
         return plugin.name, word, "", "", why
     manifest = plugin.manifest
@@ -292,6 +299,13 @@ def _runner() -> tuple[str, ...]:
 def _test_environment(console: Console) -> Mapping[str, str]:
     known = console.environment.child_environment()
     return {name: value for name, value in known.items() if name != COMMAND_MARK}
+
+
+def _check_preference(lock: Lock, wish: str) -> None:
+    facility, _, name = wish.partition("=")
+    preferred = lock.get(name)
+    if wish and (preferred is None or facility not in preferred.manifest.provides):
+        raise UsageError(f"{one_line(name)} does not provide {one_line(facility)}", "limnos plugins graph")
 
 
 class _PassedOn:
