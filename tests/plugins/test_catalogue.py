@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from limnos.kernel.errors import LimnosError
+from limnos.kernel.errors import LimnosError, SettingsError
 from limnos.plugins.catalogue import catalogue
 from limnos.plugins.choices import Choices, write_choices
+from limnos.plugins.faults import LockError
 from limnos.plugins.install import disable, enable, install
 from limnos.plugins.lock import FILE, UnreadableLockError, read_lock, write_lock
 from limnos.plugins.locked import Lock
@@ -326,3 +327,63 @@ def test_the_lock_holds_no_path_of_an_installed_plugin(tmp_path: Path) -> None:
     assert reasons(found) == {}
     assert found.plugins[0].manifest.folder == str(tmp_path / "moved" / "plugins" / "a")
     assert accepted(found.plugins[0].manifest).prints == found.plugins[0].prints
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"[]", b"\xff", b'{"disabled": 1}', b'{"prefer": {"f": 1}}', b'{"disabled": [1]}']
+)
+def test_choices_that_cannot_be_read_are_an_error_of_commands_and_no_end_of_a_start(
+    tmp_path: Path, content: bytes
+) -> None:
+    home = tmp_path / "home"
+    put(home, plugin(tmp_path, "a"))
+    (home / "plugins.json").write_bytes(content)
+
+    assert [one.starts for one in catalogue(home, []).plugins] == [True]
+    for command in (lambda: disable("a", home, []), lambda: propose(home, [])):
+        with pytest.raises(SettingsError, match=r"plugins\.json"):
+            command()
+    assert (home / "plugins.json").read_bytes() == content
+
+
+def test_a_lock_lists_what_is_wrong_with_every_plugin_at_once(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    plugin(home / "plugins", "a", "colour = 1")
+    plugin(home / "plugins", "b").joinpath("link").symlink_to("b.py")
+    plugin(home / "plugins", "c").rename(home / "plugins" / "d")
+    (home / "plugins" / "e").mkdir()
+
+    with pytest.raises(LockError) as caught:
+        propose(home, [])
+
+    places = [
+        "a/plugin.toml, line 6: colour",
+        "plugins/b was refused",
+        "d holds the plugin c",
+        "e/plugin.toml",
+    ]
+    assert len(caught.value.lines) == len(places)
+    assert all(place in line for place, line in zip(places, caught.value.lines, strict=True))
+    assert read_lock(home) is None
+
+
+def test_a_removed_folder_is_forgotten_by_the_next_lock(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    put(home, plugin(tmp_path, "a"))
+    put(home, plugin(tmp_path, "b"))
+    (home / "plugins" / "a").rename(tmp_path / "elsewhere")
+
+    proposal = propose(home, [])
+
+    assert [(one.name, one.kind) for one in proposal.changes] == [("a", "gone")]
+    accept(home, proposal)
+    assert reasons(catalogue(home, [])) == {}
+
+
+def test_a_home_that_cannot_be_written_starts_all_the_same(tmp_path: Path) -> None:
+    home, builtin = tmp_path / "home", plugin(tmp_path, "files")
+    home.write_text("in the place of the folder")
+
+    found = catalogue(home, [builtin])
+
+    assert [one.name for one in found.plugins if one.starts] == ["files"]

@@ -26,6 +26,7 @@ from limnos.plugins.lock import read_lock, read_trees
 from limnos.plugins.places import data_of, folder_of, settings_of
 from limnos.plugins.stale import verify
 from limnos.plugins.trees import tree_of
+from limnos.sdk import beneath
 from limnos.sdk.archives import ArchiveRefusedError
 from limnos.testing.case_kinds.archives import build
 from tests.architecture.source import ROOT
@@ -431,3 +432,22 @@ def test_starts_and_installs_at_the_same_time_lose_no_plugin(tmp_path: Path) -> 
     found = catalogue(home, builtins)
     assert {one.name for one in found.plugins if one.starts} == {*names, "own0", "own1"}
     assert found.broken == ()
+
+
+def test_where_the_disk_cannot_exchange_names_a_version_is_replaced_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beneath, "_RENAMEAT2", None)
+    home, source = tmp_path / "home", plugin(tmp_path, "a")
+    install(source, home, [], yes)
+    (source / "a.py").write_text("changed\n")
+    install(source, home, [], yes)
+
+    assert (folder_of(home, "a") / "a.py").read_text() == "changed\n"
+    assert os.listdir(home / "plugins") == ["a"]
+    (home / "plugins.lock").unlink()
+    (home / "plugins.lock").mkdir()
+    (source / "a.py").write_text("again\n")
+    with pytest.raises(StorageError):
+        install(source, home, [], yes)
+    assert (folder_of(home, "a") / "a.py").read_text() == "changed\n"
