@@ -1,7 +1,7 @@
 """What limnos promises, as data: an id, one sentence, and the tests that hold it.
 
 P: a principle of the product. K: kernel. A: approvals. S: sessions and the log. W: window. T: a threat.
-C: the command line. A promise without a test does not stand here.
+C: the command line. G: plugins. A promise without a test does not stand here.
 """
 
 from typing import NamedTuple
@@ -45,6 +45,10 @@ JOBS = "tests/agent/test_jobs.py::"
 SEGMENTS = "tests/wire/test_segments.py::"
 ARENA = "tests/wire/test_arena.py::"
 RING = "tests/wire/test_ring.py::"
+MANIFESTS = "tests/plugins/test_reading.py::"
+LOCKING = "tests/plugins/test_catalogue.py::"
+INSTALLING = "tests/plugins/test_install.py::"
+PLUGIN_LINES = "tests/frontends/cli/test_plugins.py::"
 ESCAPES = "tests/frontends/cli/test_escapes.py::"
 
 
@@ -572,4 +576,45 @@ COMMAND_LINE = (
     ),
 )
 
-REQUIREMENTS = (*PRINCIPLES, *KERNEL, *SESSION, *THREATS, *COMMAND_LINE)
+PLUGINS = (
+    _one(
+        "G1",
+        "What is wrong with a manifest is said with file, line and field, several faults at once.",
+        MANIFESTS + "test_what_is_wrong_is_said_with_line_and_field",
+        MANIFESTS + "test_a_damaged_manifest_is_never_a_crash",
+        MANIFESTS + "test_many_faults_are_listed_at_once_up_to_ten",
+    ),
+    _one(
+        "G2",
+        "Plugins that cannot stand together are an error before anything starts, a cycle with its path.",
+        "tests/plugins/test_order.py::test_everything_that_is_wrong_is_listed_together",
+        "tests/plugins/test_order.py::test_the_order_respects_all_needs_and_a_cycle_is_said_exactly_where_there_is_one",
+    ),
+    _one(
+        "G3",
+        "A plugin that changed is down until a person accepted the change.",
+        LOCKING + "test_a_changed_plugin_is_down_until_a_person_accepts_it",
+        PLUGIN_LINES + "test_a_changed_plugin_is_down_and_lock_shows_what_changed",
+    ),
+    _one(
+        "G4",
+        "A plugin that is broken stops no start.",
+        LOCKING + "test_a_broken_lock_stops_no_start_and_no_plugin_of_limnos",
+        LOCKING + "test_a_plugin_that_nobody_accepted_does_not_start_and_says_so",
+    ),
+    _one(
+        "G5",
+        "A plugin is installed whole or not at all, and a person sees before what it may do.",
+        INSTALLING + "test_archives_of_the_shared_cases_are_installed_whole_or_refused_whole",
+        INSTALLING + "test_an_install_that_is_killed_leaves_one_whole_version_that_was_accepted",
+        PLUGIN_LINES + "test_a_plugin_is_shown_with_what_it_may_do_before_a_person_says_yes",
+    ),
+    _one(
+        "G6",
+        "The agent itself changes no plugin, and without a person nothing is accepted.",
+        PLUGIN_LINES + "test_a_command_of_the_agent_changes_no_plugin",
+        PLUGIN_LINES + "test_without_a_person_nothing_is_installed_accepted_or_removed",
+    ),
+)
+
+REQUIREMENTS = (*PRINCIPLES, *KERNEL, *SESSION, *THREATS, *COMMAND_LINE, *PLUGINS)

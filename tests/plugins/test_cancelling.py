@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.plugins.running import Host, Member, Output, Plugins, played, tool, written
 
 from limnos.plugins import adapters
+from tests.plugins.running import Host, Member, Output, Plugins, played, tool, written
 
 CODE = """
 @plugin.tool

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from limnos.agent import shell as shell
     from limnos.plugins import host as host
     from limnos.plugins import own_settings as own_settings
+    from limnos.plugins import stale as stale
     from limnos.process import sandbox as sandbox
     from limnos.sdk import programs as programs
 
@@ -21,6 +22,7 @@ _PARTS = {
     "programs": "limnos.sdk.programs",
     "sandbox": "limnos.process.sandbox",
     "shell": "limnos.agent.shell",
+    "stale": "limnos.plugins.stale",
 }
 
 

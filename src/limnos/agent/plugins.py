@@ -143,7 +143,7 @@ class Plugins:
     async def _verified(self, manifest: Manifest) -> str:
         """Why the files of a plugin are not those that a person accepted; empty when they are."""
         locked = self.lock.get(manifest.name)
-        return "" if locked is None else await asyncio.to_thread(self.lock.verify, locked)
+        return "" if locked is None else await asyncio.to_thread(deferred.stale.verify, locked)
 
     def _changed(self, change: "Change") -> None:
         """Write into every open session that a plugin crashed, and that it works again."""

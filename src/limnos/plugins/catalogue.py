@@ -1,15 +1,15 @@
 """The plugins of a home as a start finds them: from the lock, without reading a manifest."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from limnos.kernel.errors import SettingsError, StorageError
+from limnos.kernel.errors import SettingsError
 from limnos.plugins import deferred
 from limnos.plugins.choices import Choices, read_choices
-from limnos.plugins.lock import UnreadableLockError, read_lock, write_lock
+from limnos.plugins.lock import UnreadableLockError, read_lock
 from limnos.plugins.locked import Broken, Lock, Locked
 from limnos.plugins.places import installed_folders
+from limnos.plugins.stale import check
 
 _NOT_ACCEPTED = "it was not accepted yet: limnos plugins lock"
 
@@ -19,20 +19,15 @@ def catalogue(home: Path, builtin_folders: Sequence[Path]) -> Lock:
 
     Plugins of limnos itself, in `builtin_folders`, are locked anew when they changed. An installed plugin
     that changed since a person accepted it is down. A look at the files, no proof: whoever starts a plugin
-    calls `Lock.verify` before.
+    calls `stale.verify` before.
     """
     lock, unreadable = _read(home)
     choices = _choices(home, lock)
     broken: list[Broken] = []
     if _outdated(lock, builtin_folders, choices):
-        builtins, broken = deferred.settling.read_builtins(builtin_folders)
-        installed = [one for one in lock.plugins if not one.manifest.builtin]
-        lock = deferred.settling.settled([*builtins, *installed], choices)
-        if not unreadable and not broken:
-            with suppress(StorageError):  # another start does the same again
-                write_lock(home, lock)
+        lock, broken = deferred.settling.relocked(home, builtin_folders, choices)
     there = {folder.name: folder for folder in installed_folders(home)}
-    plugins = [_looked_at(lock, one, there) for one in lock.plugins]
+    plugins = [_looked_at(one, there) for one in lock.plugins]
     known = {one.name for one in plugins if not one.manifest.builtin}
     taken = {one.name for one in plugins if one.manifest.builtin}
     reasons = dict.fromkeys(taken, "a plugin of limnos has that name: limnos plugins remove")
@@ -65,15 +60,15 @@ def _outdated(lock: Lock, folders: Sequence[Path], choices: Choices) -> bool:
         return True
     if any(one.disabled != (one.name in choices.disabled) for one in lock.plugins):
         return True
-    return any(lock.check(one) for one in builtins.values())
+    return any(check(one) for one in builtins.values())
 
 
-def _looked_at(lock: Lock, locked: Locked, there: dict[str, Path]) -> Locked:
+def _looked_at(locked: Locked, there: dict[str, Path]) -> Locked:
     if locked.manifest.builtin or not locked.starts:
         return locked
     if locked.name not in there:
         return locked._replace(down="its folder is gone: limnos plugins lock")
-    return locked._replace(down=lock.check(locked))
+    return locked._replace(down=check(locked))
 
 
 def _waiting_down(plugins: Sequence[Locked]) -> tuple[Locked, ...]:

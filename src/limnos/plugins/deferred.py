@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from limnos.plugins import settling as settling
+    from limnos.plugins import trees as trees
 
-_PARTS = {"settling": "limnos.plugins.settling"}
+_PARTS = {"settling": "limnos.plugins.settling", "trees": "limnos.plugins.trees"}
 
 
 def __getattr__(name: str) -> object:

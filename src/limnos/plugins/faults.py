@@ -49,9 +49,8 @@ class LockError(FaultsError):
     """Plugins that do not fit together."""
 
     def __init__(self, faults: Sequence[LockFault]) -> None:
-        super().__init__(
-            [fault.what for fault in faults], "mend that, or limnos plugins disable NAME, then try again"
-        )
+        fix = "mend that, or disable or remove one of them: limnos plugins list"
+        super().__init__([fault.what for fault in faults], fix)
         self.faults = tuple(faults)
 
 

@@ -49,9 +49,9 @@ def install(source: Path, home: Path, builtin_folders: Sequence[Path], confirm: 
     LimnosError of many kinds, and has changed nothing then.
     """
     with _changing(home), _draft(home, source) as folder:
-        manifest = read_manifest(folder)
+        manifest = read_manifest(folder, known_as=f"{source}/{FILE}")._replace(folder=str(source))
         tree = tree_of(folder)
-        plugin = accepted(manifest, tree.digest)
+        plugin = Locked(manifest, tree=tree.digest)
         before = locked_before(home)
         choices = read_choices(home)
         others = [one for one in before.plugins if one.name != manifest.name and not one.manifest.builtin]
@@ -75,11 +75,11 @@ def remove(name: str, home: Path, builtin_folders: Sequence[Path]) -> None:
     with _changing(home):
         before = locked_before(home)
         if not os.path.lexists(folder_of(home, name)):
-            raise _unknown(name, before)
+            raise _unknown(name, before, home)
         write_choices(home, read_choices(home).without(name))
         _lock_without(name, home, before, builtin_folders)
-        for path in (folder_of(home, name), data_of(home, name), settings_of(home, name)):
-            _delete(path)
+        for path in (data_of(home, name), settings_of(home, name), folder_of(home, name)):
+            _delete(path)  # the folder last: as long as it is there, removing can be repeated
 
 
 def enable(name: str, home: Path, builtin_folders: Sequence[Path]) -> Lock:
@@ -99,7 +99,7 @@ def _choose(name: str, home: Path, builtin_folders: Sequence[Path], *, disabled:
         builtins = read_builtins(builtin_folders)[0]
         plugins = [*builtins, *(one for one in before.plugins if not one.manifest.builtin)]
         if name not in {one.name for one in plugins}:
-            raise _unknown(name, before)
+            raise _unknown(name, before, home)
         choices = read_choices(home)
         chosen = Choices(choices.disabled | {name} if disabled else choices.disabled - {name}, choices.prefer)
         lock = settled(plugins, chosen)
@@ -122,7 +122,9 @@ def _require_name(name: str) -> None:
         raise UsageError(f"{name!a} is no name of a plugin", "limnos plugins list")
 
 
-def _unknown(name: str, lock: Lock) -> UsageError:
+def _unknown(name: str, lock: Lock, home: Path) -> UsageError:
+    if folder_of(home, name).is_dir():
+        return UsageError(f"{name} was not accepted yet", "limnos plugins lock")
     one = lock.get(name)
     if one is not None and one.manifest.builtin:
         return UsageError(f"{name} belongs to limnos and cannot be removed", f"limnos plugins disable {name}")
@@ -135,21 +137,33 @@ def _changing(home: Path) -> Generator[None]:
     folder = plugins_folder(home)
     with holding(folder, "plugins", _LOCK_SECONDS):
         try:
-            _recover(folder)
+            _recover(home)
         except OSError as error:
             raise storage_error(folder, error, "try again") from None
         yield
 
 
-def _recover(folder: Path) -> None:
+def _recover(home: Path) -> None:
+    """Delete what is half written; what was to be replaced comes back unless the new version is locked."""
+    folder = plugins_folder(home)
     for name in os.listdir(folder):
         path = folder / name
         if name.startswith(_OLD):
             target = folder / name.removeprefix(_OLD).rpartition("-")[0]
-            if not target.exists():
+            if not os.path.lexists(target):
                 path.rename(target)
+            elif _is_locked(path, locked_before(home).get(target.name)):
+                _move(path, target, True)
         if name.startswith((_DRAFT, _OLD)) and path.is_dir():
             shutil.rmtree(path)
+
+
+def _is_locked(folder: Path, locked: Locked | None) -> bool:
+    """Whether `folder` holds what a person accepted under that name."""
+    try:
+        return locked is not None and tree_of(folder).digest == locked.tree
+    except TreeError:
+        return False
 
 
 @contextmanager
@@ -252,13 +266,11 @@ def _move(new: Path, target: Path, replaces: bool) -> None:
 
 
 def _delete(path: Path) -> None:
-    """Delete a file or folder, at once as far as anybody sees. Raises StorageError."""
+    """Delete a file, a link or a folder, if it is there. Raises StorageError."""
     try:
         if path.is_symlink() or path.is_file():
             path.unlink()
         elif path.exists():
-            hidden = path.with_name(f"{_DRAFT}{secrets.token_hex(6)}")
-            path.rename(hidden)
-            shutil.rmtree(hidden)
+            shutil.rmtree(path)
     except OSError as error:
         raise storage_error(path, error, "try again") from None

@@ -1,13 +1,9 @@
 """What `plugins.lock` holds: plugins in the order in which they can start, and why some cannot."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from limnos.plugins.manifest import Manifest, StageDeclaration, ToolDeclaration
-from limnos.plugins.trees import TreeError, prints, tree_of
-
-_LOCK_IT = "limnos plugins lock"
 
 
 class Need(NamedTuple):
@@ -58,26 +54,6 @@ class Lock(NamedTuple):
     def get(self, name: str) -> Locked | None:
         """The plugin `name`, if it is locked."""
         return next((one for one in self.plugins if one.name == name), None)
-
-    def check(self, locked: Locked) -> str:
-        """Why a plugin is stale, by a quick look; empty when it is not.
-
-        Where the look tells of a difference, the files of a plugin that is not built in decide.
-        """
-        manifest = locked.manifest
-        if tuple(prints(Path(manifest.folder), manifest.entry)) == locked.prints:
-            return ""
-        return "its manifest changed" if manifest.builtin else self.verify(locked)
-
-    def verify(self, locked: Locked) -> str:
-        """Why a plugin is stale, by all of its files, before it is started; built-in ones never are."""
-        if locked.manifest.builtin:
-            return ""
-        try:
-            same = tree_of(Path(locked.manifest.folder)).digest == locked.tree
-        except TreeError as error:
-            return f"{error.what}: {_LOCK_IT}"
-        return "" if same else f"its files changed since a person accepted them: {_LOCK_IT}"
 
     @property
     def tools(self) -> Mapping[str, tuple[Locked, ToolDeclaration]]:

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from limnos.kernel.errors import LimnosError
 from limnos.plugins.choices import Choices, read_choices, write_choices
 from limnos.plugins.faults import FaultsError, LockError, LockFault
 from limnos.plugins.lock import UnreadableLockError, read_lock, read_trees, write_lock, write_trees
 from limnos.plugins.locked import Lock, Locked
-from limnos.plugins.places import installed_folders
+from limnos.plugins.places import installed_folders, plugins_folder
 from limnos.plugins.reading import read_manifest
 from limnos.plugins.settling import accepted, resolved
 from limnos.plugins.trees import Changes, Tree, TreeError, difference, tree_of
@@ -35,6 +36,7 @@ class Proposal(NamedTuple):
     trees: Mapping[str, Mapping[str, str]]
     choices: Choices
     changes: tuple[Change, ...]
+    builtin_folders: tuple[Path, ...]
 
 
 def propose(home: Path, builtin_folders: Sequence[Path], choices: Choices | None = None) -> Proposal:
@@ -50,12 +52,18 @@ def propose(home: Path, builtin_folders: Sequence[Path], choices: Choices | None
         trees[folder.name] = tree.files
     if faults:
         raise LockError(faults)
-    return Proposal(resolved(plugins, choices), trees, choices, _changes(home, plugins, trees))
+    changes = _changes(home, plugins, trees)
+    return Proposal(resolved(plugins, choices), trees, choices, changes, tuple(builtin_folders))
 
 
 def accept(home: Path, proposal: Proposal) -> None:
-    """Store a proposal that a person said yes to. Raises StorageError."""
-    with holding(home, "plugins.lock", _LOCK_SECONDS):
+    """Store a proposal that a person said yes to.
+
+    Raises LimnosError when the plugins are not those that were shown any more, StorageError.
+    """
+    with holding(plugins_folder(home), "plugins", _LOCK_SECONDS):
+        if propose(home, proposal.builtin_folders, proposal.choices).trees != proposal.trees:
+            raise LimnosError("the plugins changed while you looked at them", "limnos plugins lock")
         write_trees(home, proposal.trees)
         write_choices(home, proposal.choices)
         write_lock(home, proposal.lock)

@@ -260,7 +260,7 @@ def _argv(manifest: Manifest) -> tuple[str, ...]:
     if module != first and manifest.builtin:
         return (sys.executable, "-I", "-m", module, *rest)
     if module != first:
-        return (os.path.realpath(sys.executable), "-m", module, *rest)
+        return (os.path.realpath(sys.executable), "-B", "-m", module, *rest)
     return (os.path.join(manifest.folder, first) if "/" in first else first, *rest)
 
 

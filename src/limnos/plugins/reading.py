@@ -11,6 +11,7 @@ from limnos.plugins.faults import Fault, ManifestError
 from limnos.plugins.lines import BoundError, Places
 from limnos.plugins.manifest import MIB, NOTHING, ChannelDeclaration, Manifest, PluginLimits
 from limnos.plugins.parts import read_channel, read_stage
+from limnos.plugins.reserved import NAMES, TOOLS
 from limnos.plugins.schemas import read_settings
 from limnos.plugins.tables import Page, Table, shown
 from limnos.plugins.tools import read_tool
@@ -33,53 +34,59 @@ _WRITE = ":rw"
 _MOST_PARTS = 64  # stages, and channels
 
 
-def read_manifest(folder: Path, *, builtin: bool = False) -> Manifest:
-    """What the plugin in `folder` declares. Raises ManifestError with everything that is wrong."""
+def read_manifest(folder: Path, *, builtin: bool = False, known_as: str = "") -> Manifest:
+    """What the plugin in `folder` declares. Raises ManifestError with everything that is wrong.
+
+    `known_as` is what people know its file as, where that is another name.
+    """
     path = folder / FILE
+    file = known_as or str(path)
     try:
         data = read_regular(path, MOST_BYTES)
     except OSError as error:
-        raise _whole(path, f"cannot be read: {error.strerror}", f"put a {FILE} into {folder}") from None
+        raise _whole(file, f"cannot be read: {error.strerror}", f"a plugin has a {FILE}") from None
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise _whole(path, "holds bytes that are no UTF-8", "write it as UTF-8", line) from None
-    return parse_manifest(text, folder, builtin=builtin)
+        raise _whole(file, "holds bytes that are no UTF-8", "write it as UTF-8", line) from None
+    return parse_manifest(text, folder, builtin=builtin, known_as=known_as)
 
 
-def parse_manifest(text: str, folder: Path, *, builtin: bool = False) -> Manifest:
-    """What the text of a `plugin.toml` in `folder` declares. Raises ManifestError."""
-    path = folder / FILE
+def parse_manifest(text: str, folder: Path, *, builtin: bool = False, known_as: str = "") -> Manifest:
+    """What the text of a `plugin.toml` in `folder` declares. Raises ManifestError as `read_manifest` does."""
+    file = known_as or str(folder / FILE)
     try:
         places = Places(text)
         values = lazy.tomllib.loads(text)
     except BoundError as error:
-        raise _whole(path, error.what, "shorten it", error.line) from None
+        raise _whole(file, error.what, "shorten it", error.line) from None
     except ValueError as error:
-        raise _syntax(path, text, str(error)) from None
-    page = Page(str(path), places)
+        raise _syntax(file, text, str(error)) from None
+    page = Page(file, places)
     manifest = _manifest(Table(page, (), values), folder, builtin)
     if page.faults:
         raise ManifestError(sorted(page.faults, key=lambda fault: fault.line))
     return manifest
 
 
-def _whole(path: Path, what: str, fix: str, line: int = 0) -> ManifestError:
-    return ManifestError([Fault(str(path), line, "the file", what, fix)])
+def _whole(file: str, what: str, fix: str, line: int = 0) -> ManifestError:
+    return ManifestError([Fault(file, line, "the file", what, fix)])
 
 
-def _syntax(path: Path, text: str, said: str) -> ManifestError:
+def _syntax(file: str, text: str, said: str) -> ManifestError:
     found = re.search(r"\(at line (\d+), column (\d+)\)$", said)
     what = said.partition(" (at ")[0]
     line = int(found[1]) if found else text.rstrip("\n").count("\n") + 1
     column = f", column {found[2]}" if found else ", at its end"
-    return _whole(path, f"is no TOML{column}: {shown(what)[1:-1]}", "mend that line", line)
+    return _whole(file, f"is no TOML{column}: {shown(what)[1:-1]}", "mend that line", line)
 
 
 def _manifest(top: Table, folder: Path, builtin: bool) -> Manifest:
     name = top.text("name", form=NAME.pattern, says=_NAME_SAYS)
     _check_protocol(top)
+    if not builtin:
+        _check_reserved(top, name)
     form = r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,39}"
     stages = [read_stage(table) for table in top.tables("stages", _MOST_PARTS)]
     channels = [read_channel(table) for table in top.tables("channels", _MOST_PARTS)]
@@ -122,6 +129,16 @@ def _check_protocol(top: Table) -> None:
     elif value != PROTOCOL:
         fix = f"get a version of the plugin for protocol {PROTOCOL}, or another limnos"
         top.fault("protocol", f"speaks protocol {shown(value)}, this limnos speaks {PROTOCOL}", fix)
+
+
+def _check_reserved(top: Table, name: str) -> None:
+    if name in NAMES:
+        top.fault("name", f"is {name}, a name that only limnos has", "choose another one")
+    for number, tool in enumerate(top.items("tools")):
+        given = cast("dict[str, object]", tool).get("name") if isinstance(tool, dict) else None
+        if given in TOOLS:
+            what = f"is {given}, the name of a tool of limnos"
+            top.page.fault(("tools", number, "name"), what, f"call it {name or 'PLUGIN'}_{given}")
 
 
 def _check_once(top: Table, key: str, names: list[str]) -> None:
@@ -172,7 +189,9 @@ def _python_entry(top: Table, folder: Path, builtin: bool) -> tuple[str, ...]:
     if not builtin and not any(
         one.is_file() for one in (place.with_suffix(".py"), place / "__main__.py", place / "__init__.py")
     ):
-        top.fault("entry", f"names the module {module}, which is not in {folder}", f"add {place.name}.py")
+        top.fault(
+            "entry", f"names the module {module}, which the plugin does not have", f"add {place.name}.py"
+        )
     return (entry,)
 
 

@@ -14,7 +14,7 @@ license = "Apache-2.0"
 protocol = {protocol}
 entry = "python:{module}"
 
-# What it may do beside its own tools, settings and data: nothing. `limnos help plugins` lists the words.
+# What it may do beside its own tools, settings and data. A word that is not listed here is refused.
 capabilities = []
 
 [[tools]]
@@ -89,9 +89,8 @@ def scaffold(name: str, folder: Path) -> Path:
     """
     module = name.replace("-", "_")
     if not NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!a} is no name of a plugin", "begin with a small letter: limnos plugins new weather"
-        )
+        fix = "limnos plugins new weather: small letters first, then also digits, - and _"
+        raise UsageError(f"{name!a} is no name of a plugin", fix)
     target = folder / name
     words = {"name": name, "module": module, "protocol": PROTOCOL}
     files = {

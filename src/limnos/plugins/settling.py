@@ -3,13 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from limnos.kernel.errors import StorageError
 from limnos.plugins.choices import Choices
 from limnos.plugins.faults import LockError, ManifestError
+from limnos.plugins.lock import UnreadableLockError, read_lock, write_lock
 from limnos.plugins.locked import Broken, Lock, Locked
 from limnos.plugins.manifest import Manifest
 from limnos.plugins.order import resolve
+from limnos.plugins.places import plugins_folder
+from limnos.plugins.prints import prints
 from limnos.plugins.reading import read_manifest
-from limnos.plugins.trees import prints
+from limnos.store.locking import locked as holding
+
+_LOCK_SECONDS = 0.5  # of a start, for a lock that another one writes too
 
 
 def read_builtins(folders: Iterable[Path]) -> tuple[list[Locked], list[Broken]]:
@@ -22,6 +28,30 @@ def read_builtins(folders: Iterable[Path]) -> tuple[list[Locked], list[Broken]]:
         except ManifestError as error:
             broken.append(Broken(folder.name, str(folder), error.what))
     return found, broken
+
+
+def relocked(home: Path, folders: Iterable[Path], choices: Choices) -> tuple[Lock, list[Broken]]:
+    """The lock of `home` with the plugins of limnos as they are now, written where that can be.
+
+    A lock that is damaged, or in use by another program, stays as it is, and so does one that would lose a
+    plugin of limnos which cannot be read.
+    """
+    builtins, broken = read_builtins(folders)
+    try:
+        with holding(plugins_folder(home), "plugins", _LOCK_SECONDS):
+            lock = _beside(builtins, read_lock(home), choices)
+            if not broken:
+                write_lock(home, lock)
+    except UnreadableLockError:
+        lock = _beside(builtins, None, choices)
+    except StorageError:
+        lock = _beside(builtins, read_lock(home), choices)
+    return lock, broken
+
+
+def _beside(builtins: Sequence[Locked], before: Lock | None, choices: Choices) -> Lock:
+    installed = [one for one in (before.plugins if before else ()) if not one.manifest.builtin]
+    return settled([*builtins, *installed], choices)
 
 
 def accepted(manifest: Manifest, tree: str = "") -> Locked:

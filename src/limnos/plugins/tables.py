@@ -14,6 +14,9 @@ from limnos.plugins.faults import Fault
 from limnos.plugins.lines import Path, Places
 
 MOST_TEXT = 2000
+MOST_ITEMS = 512  # of a list
+_MOST_PATH = 120  # characters of a field's name in a message
+_MOST_GUESSES = 100  # fields that a nearest one is looked for; a file of nothing else takes minutes
 _SIZES = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 _SIZE = re.compile(r"([0-9]{1,12}) ?(B|KB|MB|GB|)")
 # Beside control characters: what has no shape of its own, and what turns the order of a line around.
@@ -62,7 +65,7 @@ class Table:
         wrong = text_fault(value, most)
         if wrong or (default is None and not value.strip()):
             self.fault(key, wrong or "says nothing", "write it anew")
-        elif form and key in self.values and not re.fullmatch(form, value):
+        elif form and value != default and not re.fullmatch(form, value):
             self.fault(key, f"is {shown(value)}", f"write {says}")
         else:
             return value
@@ -117,7 +120,10 @@ class Table:
     def texts(self, key: str, form: str = "", says: str = "") -> tuple[str, ...]:
         """A list of texts, each once, that fit the expression `form`, which `says` in words."""
         found: list[str] = []
-        for number, value in enumerate(self.items(key)):
+        values = self.items(key)
+        if len(values) > MOST_ITEMS:
+            self.fault(key, f"has {len(values):,} items", f"write at most {MOST_ITEMS}")
+        for number, value in enumerate(values[:MOST_ITEMS]):
             place = (*self.path, key, number)
             if not isinstance(value, str) or text_fault(value, MOST_TEXT) or not value:
                 self.page.fault(place, f"is {shown(value)}", "write a text")
@@ -157,7 +163,8 @@ class Table:
         """Note every field that nobody asked for."""
         for key in self.values:
             if key not in self._known:
-                near = lazy.difflib.get_close_matches(key, self._known, 1)
+                guesses = len(self.page.faults) < _MOST_GUESSES
+                near = lazy.difflib.get_close_matches(key, self._known, 1) if guesses else []
                 fix = f"did you mean {near[0]}?" if near else f"there are: {', '.join(self._known)}"
                 self.fault(key, "is no field", fix)
 
@@ -175,12 +182,12 @@ class Table:
 
 
 def dotted(path: Path) -> str:
-    """A path as people write it: `tools[0].parameters.city`."""
+    """A path as people write it, not too long: `tools[0].parameters.city`."""
     text = "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part if _is_plain(part) else repr(part)}"
+        f"[{part}]" if isinstance(part, int) else f".{part if _is_plain(part) else ascii(part)}"
         for part in path
-    )
-    return text.lstrip(".") or "the file"
+    ).lstrip(".")
+    return f"{text[:_MOST_PATH]}…" if len(text) > _MOST_PATH else text or "the file"
 
 
 def shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The files of a plugin as one hash, and cheaper looks that tell at a start whether it may have changed."""
+"""The files of a plugin as one hash, and what differs between two."""
 
 import errno
 import hashlib
@@ -15,8 +15,6 @@ MOST_FILES = 10_000
 MOST_BYTES = 1_000_000_000
 _CHUNK = 1 << 20
 _MOST_DEPTH = 64
-_MANIFEST = "plugin.toml"
-_PYTHON = "python:"
 
 
 class TreeError(LimnosError):
@@ -77,6 +75,8 @@ def tree_of(folder: Path) -> Tree:
     """The hash of all files in `folder`. Raises TreeError, also when it cannot be read."""
     left = MOST_BYTES
     files: dict[str, str] = {}
+    if folder.is_symlink():
+        raise _refused(folder, "it is a link")
     try:
         for entry in entries(folder):
             if not entry.folder:
@@ -101,36 +101,6 @@ def difference(before: Mapping[str, str], now: Mapping[str, str]) -> Changes:
         tuple(sorted(path for path in both if before[path] != now[path])),
         tuple(sorted(before.keys() - now.keys())),
     )
-
-
-def prints(folder: Path, entry: tuple[str, ...]) -> list[str]:
-    """Size, times and inode of what decides about a plugin: its manifest, its entry, schemas beside them.
-
-    Another print is no proof of a change, the same one none of the contrary: it is what a start looks at.
-    """
-    names = {_MANIFEST, *_entry_files(entry)}
-    try:
-        with os.scandir(folder) as found:
-            names |= {one.name for one in found if one.name.endswith(".json")}
-    except OSError:
-        return []
-    return [f"{name} {_print(folder / name)}" for name in sorted(names)]
-
-
-def _entry_files(entry: tuple[str, ...]) -> tuple[str, ...]:
-    first = entry[0] if entry else ""
-    if not first.startswith(_PYTHON):
-        return (first,) if "/" in first else ()
-    place = first.removeprefix(_PYTHON).replace(".", "/")
-    return f"{place}.py", f"{place}/__init__.py", f"{place}/__main__.py"
-
-
-def _print(path: Path) -> str:
-    try:
-        info = os.lstat(path)
-    except OSError:
-        return "-"
-    return f"{info.st_mode:o} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {info.st_ino}"
 
 
 def _hashed(path: Path, most: int) -> tuple[str, int]:

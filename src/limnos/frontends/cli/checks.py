@@ -16,6 +16,9 @@ from limnos.frontends.cli.fetching import chosen_name, weights
 from limnos.frontends.cli.probing import ask_server
 from limnos.frontends.cli.times import counted, size
 from limnos.kernel.errors import LimnosError
+from limnos.plugins.catalogue import catalogue as plugins_of
+from limnos.plugins.locked import Broken
+from limnos.plugins.places import builtin_folders
 from limnos.process.profile import NoSandbox
 from limnos.providers.catalogue import catalogue
 from limnos.providers.embedded_runtime import CPU_FLAGS, missing_cpu_flags
@@ -43,6 +46,7 @@ def checks(console: Console) -> Iterator[Check]:
     yield _settings(console)
     yield _rules(console)
     yield _model(console)
+    yield from _plugins(console)
     yield sandbox_check()
     yield _processor()
     yield _terminal(console)
@@ -100,6 +104,17 @@ def _model(console: Console) -> Check:
     except (LimnosError, OSError) as error:
         return Check("model", "failed", str(error), f"limnos model get {name}")
     return Check("model", "done", f"embedded {name}, hash as pinned")
+
+
+def _plugins(console: Console) -> Iterator[Check]:
+    """Nothing where there is no plugin."""
+    found = plugins_of(console.environment.home, builtin_folders())
+    wrong = [one.name for one in (*found.plugins, *found.broken) if isinstance(one, Broken) or one.down]
+    count = len(found.plugins) + len(found.broken)
+    if wrong:
+        yield Check("plugins", "ask", f"{', '.join(wrong)}: down, of {count}", "limnos plugins list")
+    elif count:
+        yield Check("plugins", "done", counted(count, "plugin"))
 
 
 def _server(console: Console, name: str) -> Check:

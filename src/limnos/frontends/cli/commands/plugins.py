@@ -1,9 +1,11 @@
 """`limnos plugins`: what is installed, what it may do, and whether it starts."""
 
 import asyncio
+import codecs
 import importlib.util
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +13,7 @@ from limnos.agent.settings import COMMAND_MARK
 from limnos.frontends.cli import plugins_control
 from limnos.frontends.cli.ancestry import refuse_own_commands
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.escapes import one_line, visible
 from limnos.frontends.cli.output import to_stdout
 from limnos.frontends.cli.plugins_view import (
     SIGNS,
@@ -22,7 +24,7 @@ from limnos.frontends.cli.plugins_view import (
     state,
 )
 from limnos.frontends.cli.words import Argument, Option
-from limnos.kernel.errors import LimitError, UsageError
+from limnos.kernel.errors import LimitError, StorageError, UsageError
 from limnos.plugins.catalogue import catalogue
 from limnos.plugins.choices import Choices, read_choices
 from limnos.plugins.graph import as_lines, as_record, as_svg, graph_of
@@ -57,8 +59,13 @@ def list_plugins(
     if not plugins and people:
         console.say("no plugin is installed  next: limnos plugins install FOLDER")
         return
-    header = ("name", "state", "version", "tools", "what it is, or why it does not start")
-    console.rows(header, [_row(one) for one in plugins], [SIGNS[state(one)[0]] for one in plugins])
+    header = ("name", "state", "version", "tools", "what it is")
+    rows = [_row(one, state(one)[1] if not people else "") for one in plugins]
+    console.rows(header, rows, [SIGNS[state(one)[0]] for one in plugins])
+    for one in plugins:
+        word, why = state(one)
+        if people and why:
+            console.say_line(console.look.signed(SIGNS[word], one_line(f"{one.name}: {why}")))
 
 
 def install_plugin(
@@ -133,6 +140,7 @@ def lock_plugins(
     home = console.environment.home
     with each_fault_shown(console):
         proposal = propose(home, builtin_folders(), _preferring(read_choices(home), prefer))
+    _check_preference(proposal.lock, prefer)
     for change in proposal.changes:
         if as_json:
             console.record(_change(change))
@@ -184,13 +192,15 @@ def run_tests(
     seconds: Annotated[int, Option("--seconds", metavar="N", help="at most N seconds (300)")] = _TEST_SECONDS,
 ) -> int:
     """Run the tests of a plugin, with your rights."""
+    if seconds < 1:
+        raise UsageError(f"--seconds is {seconds}, and must be at least 1", "limnos plugins test DIR")
     place = Path(folder).absolute()
     if not (place / FILE).is_file():
         raise UsageError(f"{one_line(folder)} is no folder of a plugin", "limnos plugins new NAME makes one")
     with each_fault_shown(console):
         read_manifest(place)
     spec = ChildSpec((sys.executable, "-B", "-m", *_runner()), str(place), _test_environment(console))
-    done = asyncio.run(run(spec, timeout_s=seconds, on_output=_passed_on))
+    done = asyncio.run(run(spec, timeout_s=seconds, on_output=_PassedOn()))
     if done.timed_out:
         raise LimitError(f"the tests took more than {seconds} s", "limnos plugins test DIR --seconds N")
     return 1 if done.exit else 0
@@ -232,8 +242,9 @@ def _known(console: Console, name: str) -> str:
     return name
 
 
-def _row(plugin: Locked | Broken) -> tuple[str, ...]:
-    word, why = state(plugin)
+def _row(plugin: Locked | Broken, why: str) -> tuple[str, ...]:
+    """One row; `why` stands in the place of the description."""
+    word, _ = state(plugin)
     if isinstance(plugin, Broken):
         return plugin.name, word, "", "", why
     manifest = plugin.manifest
@@ -290,8 +301,22 @@ def _test_environment(console: Console) -> Mapping[str, str]:
     return {name: value for name, value in known.items() if name != COMMAND_MARK}
 
 
-def _passed_on(data: bytes) -> None:
-    to_stdout(data.decode(errors="replace"))
+def _check_preference(lock: Lock, wish: str) -> None:
+    facility, _, name = wish.partition("=")
+    preferred = lock.get(name)
+    if wish and (preferred is None or facility not in preferred.manifest.provides):
+        raise UsageError(f"{one_line(name)} does not provide {one_line(facility)}", "limnos plugins graph")
+
+
+class _PassedOn:
+    """Prints what a program says as it comes; where it cannot be printed the program runs on."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def __call__(self, data: bytes) -> None:
+        with suppress(BrokenPipeError, StorageError):
+            to_stdout(visible(self._decoder.decode(data)))
 
 
 FUNCTIONS = {

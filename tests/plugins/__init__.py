@@ -1,0 +1,1 @@
+"""Plugins: what they declare, in which order they start, how they come in."""
