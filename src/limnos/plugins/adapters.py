@@ -78,7 +78,7 @@ class PluginTool:
     async def _run(self, arguments: Arguments, context: ToolContext) -> Output:
         arena = self._unit.arena
         assert arena is not None
-        fields = payloads.filled(arena, "arguments", arguments)
+        fields = payloads.filled(arena, self._unit.shares, "arguments", arguments)
         order = self._side.order(self._name, arguments)
         self._services.calls[context.call] = OpenCall(self._unit.name, context.report, self._side.changed)
         if order is not None:
@@ -193,7 +193,7 @@ def handler_of(unit: Unit, declared: StageDeclaration) -> Handler:
         await unit.ready()
         arena = unit.arena
         assert arena is not None
-        fields = payloads.filled(arena, "payload", stages.shown(payload))
+        fields = payloads.filled(arena, unit.shares, "payload", stages.shown(payload))
         try:
             answer = await unit.request("stage.run", handler=declared.name, stage=declared.stage, **fields)
             given = _record(answer)

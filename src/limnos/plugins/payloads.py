@@ -28,11 +28,13 @@ def read(kind: type[P], given: Mapping[str, Any]) -> P:
         raise PayloadError(f"wrong parameters of {kind.type}: {error}") from None
 
 
-def filled(arena: Arena, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+def filled(arena: Arena, shared: bool, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
     """The field `name` for a frame: the object itself, or the range of the arena that it is written to.
 
-    Raises `ArenaFull`.
+    `shared` says whether the plugin uses its arena. Raises `ArenaFull`.
     """
+    if not shared:
+        return {name: value}
     data = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     if len(data) <= INLINE:
         return {name: value}

@@ -18,7 +18,7 @@ from limnos.plugins.within import within
 from limnos.process.profile import NoSandbox, Profile
 from limnos.process.spawn import ChildSpec, Drain, Leader, Limits, Streams, start_errors, start_leader
 from limnos.wire import frames
-from limnos.wire.arena import Arena
+from limnos.wire.arena import WAYS, Arena
 from limnos.wire.methods import INLINE
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class PluginProcess:
         self.connection = connection
         self.arena = arena
         self.generation = generation
+        self.shares = False  # whether it uses the arena, as its answer to `initialize` says
         self._leader: Leader | None = None
         self._held = ExitStack()
 
@@ -189,7 +190,9 @@ async def _shake_hands(manifest: Manifest, process: PluginProcess, data: Path, a
         raise PluginUnfitError(
             f"{manifest.name} refused to start: {refused}", refused.hint or _read_log(manifest)
         ) from None
-    spoken = cast("dict[str, Any]", answer).get("protocol") if isinstance(answer, dict) else None
+    said = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    spoken = said.get("protocol")
+    process.shares = said.get("arena") in WAYS
     if type(spoken) is not int or spoken != frames.PROTOCOL:
         raise PluginUnfitError(
             f"{manifest.name} speaks protocol {spoken!r}, this limnos speaks {frames.PROTOCOL}",

@@ -198,7 +198,7 @@ class Services:
             data = await asyncio.to_thread(self._blobs.get, asked.params.block)
         except KeyError:
             raise ServiceError(frames.REFUSED, f"there is no block {asked.params.block}") from None
-        if len(data) <= INLINE:
+        if len(data) <= INLINE or not asked.unit.shares:
             return {"data": base64.b64encode(data).decode()}
         return {"data_at": asked.arena.write(asked.arena.lease(len(data)), data)}
 

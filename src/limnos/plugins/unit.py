@@ -94,6 +94,11 @@ class Unit:
         return self.process.arena if self.process is not None else self._arena
 
     @property
+    def shares(self) -> bool:
+        """Whether the running process said that it uses its arena."""
+        return self.process is not None and self.process.shares
+
+    @property
     def clock(self) -> Clock:
         """The clock that its limits go by."""
         return self._around.clock

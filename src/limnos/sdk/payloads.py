@@ -28,6 +28,11 @@ class Payloads:
         if arena is not None:
             self._window = Window.attach(arena["descriptor"], arena["size"])
 
+    def close(self) -> None:
+        """Unmap the arena; again is fine."""
+        if self._window is not None:
+            self._window.close()
+
     def value(self, given: Mapping[str, Any], name: str) -> dict[str, Any]:
         """The object `name` of parameters. Raises TypeError for what is none."""
         at = given.get(f"{name}_at")

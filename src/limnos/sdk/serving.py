@@ -56,12 +56,15 @@ class Server:
         }
 
     def run(self) -> None:
-        """Read until the other side closes."""
-        for frame in self._wire.frames():
-            if isinstance(frame, Request):
-                self._request(frame)
-            elif isinstance(frame, Notification):
-                self._hear(frame)
+        """Read until the other side closes; then the arena is given back."""
+        try:
+            for frame in self._wire.frames():
+                if isinstance(frame, Request):
+                    self._request(frame)
+                elif isinstance(frame, Notification):
+                    self._hear(frame)
+        finally:
+            self._payloads.close()
 
     def _request(self, request: Request) -> None:
         if request.method == "ping":
