@@ -76,7 +76,8 @@ def value(arena: Arena, given: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The object `name` of an answer. Raises PayloadError."""
     found: Any = given.get(name)
     if (at := given.get(f"{name}_at")) is not None:
-        found = parse_json(taken(arena, at).decode("utf-8", "replace"))
+        said = taken(arena, at).decode("utf-8", "replace")
+        found = parse_json(said, most=len(said))
     if isinstance(found, ParseFailure) or not isinstance(found, dict):
         raise PayloadError(f"{name} is no object")
     return cast("dict[str, Any]", found)

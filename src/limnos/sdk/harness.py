@@ -77,7 +77,7 @@ USUAL: Final = Surroundings()
 
 
 class Harness:
-    """A started plugin. What it refuses raises `wire.RefusedError`; what a tool cannot do is an `Output.error`."""
+    """A started plugin. A refusal raises `wire.RefusedError`; what a tool cannot do is an `Output.error`."""
 
     def __init__(
         self, peer: Peer, around: Surroundings, end: Callable[[], None], descriptor: int | None = None
@@ -213,7 +213,8 @@ class Harness:
     def _object(self, answer: Mapping[str, Any], name: str) -> dict[str, Any]:
         if f"{name}_at" not in answer:
             return answer[name]
-        value = parse_json(self.peer.text(answer, name))
+        said = self.peer.text(answer, name)
+        value = parse_json(said, most=len(said))
         if isinstance(value, ParseFailure) or not isinstance(value, dict):
             raise TypeError(f"{name} is no JSON object")
         return cast("dict[str, Any]", value)

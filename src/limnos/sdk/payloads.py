@@ -38,8 +38,11 @@ class Payloads:
         at = given.get(f"{name}_at")
         if at is None or self._window is None:
             return cast("dict[str, Any]", given.get(name, {}))
-        value = parse_json(self._window.read(at).decode())
-        if isinstance(value, ParseFailure) or not isinstance(value, dict):
+        text = self._window.read(at).decode()
+        value = parse_json(text, most=len(text))
+        if isinstance(value, ParseFailure):
+            raise TypeError(f"{name} in the arena is no JSON object: {value.detail}")
+        if not isinstance(value, dict):
             raise TypeError(f"{name} in the arena is no JSON object")
         return cast("dict[str, Any]", value)
 
