@@ -83,6 +83,7 @@ class Harness:
         self, peer: Peer, around: Surroundings, end: Callable[[], None], descriptor: int | None = None
     ) -> None:
         self.peer = peer
+        self.process: subprocess.Popen[bytes] | None = None  # when it has one of its own
         self._count = 0
         self._data = tempfile.mkdtemp(prefix="limnos-plugin-")
         self._end = weakref.finalize(self, _ended, peer, end, self._data)
@@ -244,10 +245,9 @@ class Started(NamedTuple):
         self.peer.finish_writing()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(END_S)
-        if self.process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(END_S)
+        with suppress(ProcessLookupError):  # also what it left behind
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(END_S)
         self.errors.unlink(missing_ok=True)
 
 
@@ -284,7 +284,9 @@ def over_wire(
 ) -> Harness:
     """The plugin in a process of its own: the entry of a folder with a `plugin.toml`, or a command."""
     started = start_process(plugin, around, cwd=cwd)
-    return Harness(started.peer, around, started.end)
+    running = Harness(started.peer, around, started.end)
+    running.process = started.process
+    return running
 
 
 def start_process(
