@@ -15,6 +15,7 @@ from limnos.wire.methods import INLINE
 
 _READ: Final = 1 << 18
 PATIENCE_S: Final = 10.0
+FLUSH_S: Final = 2.0
 
 Answers: TypeAlias = Mapping[str, Any]
 
@@ -105,7 +106,7 @@ class Peer:
 
     def finish_writing(self) -> None:
         """The plugin reads the end of its input; what it still says can be read."""
-        self.until(lambda: not self._unsent)
+        self.until(lambda: not self._unsent, FLUSH_S)
         if not self.closed:
             self._wire.shutdown(socket.SHUT_WR)
 

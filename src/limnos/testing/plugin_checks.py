@@ -9,24 +9,21 @@ import os
 import subprocess
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from limnos.plugins.manifest import Manifest, ToolDeclaration
-from limnos.plugins.schemas import defaults
-from limnos.sdk.harness import END_S, Harness, Started, Surroundings, beginning, over_wire, start_process
+from limnos.sdk.harness import END_S, Harness, Started, beginning, start_process
 from limnos.sdk.peer import NoAnswerError, Peer
 from limnos.sdk.wire import RefusedError
 from limnos.testing.plugin_samples import (
     LONG_TEXT,
     PAYLOADS,
     TEXT,
+    LeftOut,
+    Subject,
     answer_fault,
     arguments,
-    harmless,
     outcome_fault,
     shown,
-    text_argument,
 )
 from limnos.wire import frames
 from limnos.wire.frames import Failure, Reply
@@ -44,44 +41,6 @@ GARBAGE: Final = (
     b"{}\n",
     b'{"jsonrpc":"1.0","id":1,"method":"ping"}\n',
 )
-
-
-class LeftOut(Exception):  # noqa: N818 - nothing is wrong
-    """The plugin has nothing that this check could be done with; says what is missing."""
-
-
-class Subject(NamedTuple):
-    """The plugin that is looked at. `samples` are arguments by tool, for tools to be tried with them."""
-
-    folder: Path
-    manifest: Manifest
-    samples: Mapping[str, Mapping[str, Any]] = {}
-
-    @property
-    def around(self) -> Surroundings:
-        """What it is told at the start."""
-        manifest = self.manifest
-        return Surroundings(manifest.name, defaults(manifest.settings), arena=manifest.limits.arena)
-
-    def started(self) -> Harness:
-        """It, running."""
-        return over_wire(self.folder, self.around)
-
-    def tries(self, *, long: bool = False) -> list[tuple[str, Mapping[str, Any]]]:
-        """Tools with arguments to call them with. Raises LeftOut when there are none."""
-        known = {tool.name: tool for tool in harmless(self.manifest)}
-        made = [(name, arguments(tool, long=long) or {}) for name, tool in known.items()]
-        found = [*self.samples.items(), *(one for one in made if one[0] not in self.samples)]
-        if not found:
-            raise LeftOut('it has no tool with effects = "none" that needs no approval')
-        return found
-
-    def texted(self) -> tuple[ToolDeclaration, str]:
-        """A tool with an argument that takes any text, and its name. Raises LeftOut when there is none."""
-        for tool in harmless(self.manifest):
-            if name := text_argument(tool):
-                return tool, name
-        raise LeftOut("it has no tool without effects that takes a text")
 
 
 Run: TypeAlias = Callable[[Subject], str]
@@ -107,11 +66,13 @@ def _raw(subject: Subject) -> Generator[Started]:
         started.peer.arena.close()
 
 
-def _ask(peer: Peer, method: str, params: Mapping[str, Any], timeout_s: float = ANSWER_S) -> Reply | Failure:
+def _ask(
+    peer: Peer, method: str, params: Mapping[str, Any], timeout_s: float | None = None
+) -> Reply | Failure:
     """The answer to a request, of either kind. Raises NoAnswerError."""
     number = peer.request(method, params)
     with suppress(RefusedError):
-        peer.answer(number, timeout_s)
+        peer.answer(number, timeout_s or ANSWER_S)
     return peer.replies[number][0]
 
 
@@ -143,7 +104,8 @@ def _version(subject: Subject) -> str:
 
 def _protocol(answer: Reply) -> Any:
     """The version that an answer to `initialize` names."""
-    return cast("dict[str, Any]", answer.result).get("protocol") if isinstance(answer.result, dict) else None
+    result: Any = answer.result
+    return cast("dict[str, Any]", result).get("protocol") if isinstance(result, dict) else None
 
 
 def _ready(subject: Subject) -> str:
@@ -214,12 +176,13 @@ def _large(subject: Subject) -> str:
         return ""
 
 
-def _checked(running: Harness, request: int, timeout_s: float = BUSY_S) -> str:
+def _checked(running: Harness, request: int, timeout_s: float | None = None) -> str:
     """What is wrong with the one answer to a call; also when it lies in the arena."""
-    running.peer.until(lambda: request in running.peer.replies, timeout_s)
+    limit = timeout_s or BUSY_S
+    running.peer.until(lambda: request in running.peer.replies, limit)
     answers = running.peer.replies.get(request, [])
     if len(answers) != 1:
-        return f"{len(answers)} answers in {timeout_s:g} s"
+        return f"{len(answers)} answers in {limit:g} s"
     answer = answers[0]
     if isinstance(answer, Failure):
         return "" if answer.code in (frames.TOO_LARGE, frames.FULL) else f"a failure: {answer.message}"

@@ -1,11 +1,14 @@
-"""What a plugin is tried with: arguments that fit its tools, payloads of stages, and the forms of answers."""
+"""The plugin that is looked at, and what it is tried with: arguments, stage payloads, forms of answers."""
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, cast, get_args
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast, get_args
 
 from limnos.kernel.messages import ErrorReason
 from limnos.plugins.manifest import Manifest, StageDeclaration, ToolDeclaration
+from limnos.plugins.schemas import defaults
+from limnos.sdk.harness import Harness, Surroundings, over_wire
 
 Json = dict[str, Any]
 
@@ -33,6 +36,44 @@ PAYLOADS: Final[Mapping[str, Json]] = {
     "before_output": {"text": TEXT},
     "after_output": {"text": TEXT},
 }
+
+
+class LeftOut(Exception):  # noqa: N818 - nothing is wrong
+    """The plugin has nothing that this check could be done with; says what is missing."""
+
+
+class Subject(NamedTuple):
+    """The plugin that is looked at. `samples` are arguments by tool, for tools to be tried with them."""
+
+    folder: Path
+    manifest: Manifest
+    samples: Mapping[str, Mapping[str, Any]] = {}
+
+    @property
+    def around(self) -> Surroundings:
+        """What it is told at the start."""
+        manifest = self.manifest
+        return Surroundings(manifest.name, defaults(manifest.settings), arena=manifest.limits.arena)
+
+    def started(self) -> Harness:
+        """It, running."""
+        return over_wire(self.folder, self.around)
+
+    def tries(self, *, long: bool = False) -> list[tuple[str, Mapping[str, Any]]]:
+        """Tools with arguments to call them with. Raises LeftOut when there are none."""
+        known = {tool.name: tool for tool in harmless(self.manifest)}
+        made = [(name, arguments(tool, long=long) or {}) for name, tool in known.items()]
+        found = [*self.samples.items(), *(one for one in made if one[0] not in self.samples)]
+        if not found:
+            raise LeftOut('it has no tool with effects = "none" that needs no approval')
+        return found
+
+    def texted(self) -> tuple[ToolDeclaration, str]:
+        """A tool with an argument that takes any text, and its name. Raises LeftOut when there is none."""
+        for tool in harmless(self.manifest):
+            if name := text_argument(tool):
+                return tool, name
+        raise LeftOut("it has no tool without effects that takes a text")
 
 
 def harmless(manifest: Manifest) -> list[ToolDeclaration]:
