@@ -16,7 +16,7 @@ from limnos.plugins.payloads import PayloadError
 from limnos.plugins.services import FileChange, OpenCall, Services
 from limnos.plugins.unit import Unavailable, Unit
 from limnos.plugins.within import within
-from limnos.wire.arena import ArenaFull
+from limnos.wire.arena import Arena, ArenaFull
 
 LAST_ANSWER_S: Final = 10.0  # for the answer of a call that was stopped: what it did still counts
 DELIVERY_S: Final = 10.0
@@ -95,7 +95,10 @@ class PluginTool:
                 **fields,
             )
             answer = await self._answer(asking, context.call)
-            return payloads.output(arena, answer, self._origin(answer))
+            try:
+                return payloads.output(arena, answer, self._origin(answer))
+            finally:
+                payloads.given_back(arena, answer)
         finally:
             payloads.given_back(arena, fields)
             self._services.forget(context.call)
@@ -196,11 +199,7 @@ def handler_of(unit: Unit, declared: StageDeclaration) -> Handler:
         fields = payloads.filled(arena, unit.shares, "payload", stages.shown(payload))
         try:
             answer = await unit.request("stage.run", handler=declared.name, stage=declared.stage, **fields)
-            given = _record(answer)
-            rewrites = given.get("action") == "rewrite"
-            return stages.action(
-                payload, answer, payloads.value(arena, given, "payload") if rewrites else None
-            )
+            return _action(arena, payload, answer)
         finally:
             payloads.given_back(arena, fields)
 
@@ -215,6 +214,16 @@ def handler_of(unit: Unit, declared: StageDeclaration) -> Handler:
         scope=declared.scope,
         timeout_s=declared.timeout_s,
     )
+
+
+def _action(arena: Arena, payload: Payload, answer: Any) -> Action:
+    """What the plugin said to `payload`. Raises PayloadError."""
+    given = _record(answer)
+    try:
+        new = payloads.value(arena, given, "payload") if given.get("action") == "rewrite" else None
+        return stages.action(payload, answer, new)
+    finally:
+        payloads.given_back(arena, answer)
 
 
 def _argument(name: str, arguments: Arguments) -> str:

@@ -41,11 +41,15 @@ def filled(arena: Arena, shared: bool, name: str, value: Mapping[str, Any]) -> d
     return {f"{name}_at": arena.write(arena.lease(len(data)), data)}
 
 
-def given_back(arena: Arena, fields: Mapping[str, Any]) -> None:
-    """Release what `filled` leased: the plugin has answered, or will not any more."""
-    for name, at in fields.items():
-        if name.endswith("_at"):
-            arena.release(at["lease"])
+def given_back(arena: Arena, fields: Any) -> None:
+    """Release the ranges that fields name: those of a request that has its answer, or of an answer.
+
+    Of an answer anything may have been sent; what is no range, or was given back before, is left alone.
+    """
+    given = cast("dict[str, Any]", fields) if isinstance(fields, dict) else {}
+    for name, at in given.items():
+        if name.endswith("_at") and isinstance(at, dict):
+            arena.release(cast("dict[str, Any]", at).get("lease", 0))
 
 
 def text(arena: Arena, given: Mapping[str, Any], name: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.seams import Clock
-from limnos.plugins.connection import Connection, PluginLost, PluginRefused, Serve
+from limnos.plugins.connection import Connection, PluginLost, PluginRefused, Watchers
 from limnos.plugins.log_ring import Line, LogRing
 from limnos.plugins.manifest import Manifest
 from limnos.plugins.within import within
@@ -29,6 +29,7 @@ STOP_S: Final = 5.0
 LAST_WORDS_S: Final = 0.2  # for what a process sent right before its end
 PYTHON: Final = "python:"
 _SYSTEM_PATH: Final = "/usr/bin:/bin:/usr/local/bin"
+_SDK: Final = str(Path(__file__).resolve().parents[2])
 _SDK_IN_SANDBOX: Final = "/run/limnos"
 _FILES: Final = "files:"
 
@@ -56,14 +57,6 @@ class Surroundings(NamedTuple):
     sandbox: "Callable[[], Sandbox | NoSandbox]"
     unconfined: Sequence[str] = ()
     sink: Callable[[str], Callable[[Line], object] | None] = lambda name: None
-
-
-class Watchers(NamedTuple):
-    """Who hears of a process: what it asks, its faults in words, and its end (once)."""
-
-    serve: Serve
-    fault: Callable[[str], object]
-    lost: Callable[[str], object]
 
 
 class Generation(NamedTuple):
@@ -146,7 +139,7 @@ async def launch(
     Raises PluginUnfitError or PluginStartError; then nothing of it is left.
     """
     manifest = generation.manifest
-    connection = Connection(watchers.serve, watchers.fault, watchers.lost)
+    connection = Connection(watchers)
     process = PluginProcess(connection, generation.arena, generation.number)
     try:
         data = around.data / manifest.name
@@ -159,6 +152,11 @@ async def launch(
         if isinstance(error, PluginLost):
             raise PluginStartError(
                 f"{manifest.name} ended while it started ({_ended(status)}): {error}", _read_log(manifest)
+            ) from None
+        if isinstance(error, OSError):
+            raise PluginStartError(
+                f"{manifest.name} cannot be started: {error.strerror or error}",
+                f"make room in {around.data}, or free memory, processes and open files",
             ) from None
         raise
     return process
@@ -210,8 +208,10 @@ def _confined(manifest: Manifest, process: PluginProcess, data: Path, around: Su
         Limits(data=limits.memory or None, cpu=limits.cpu, files=limits.files or None),
         (process.arena.descriptor,),
     )
-    if manifest.builtin or manifest.name in around.unconfined:
+    if manifest.builtin:
         return spec
+    if manifest.name in around.unconfined:
+        return spec._replace(env={**spec.env, "PYTHONPATH": _SDK, "HOME": str(data)})
     sandbox = around.sandbox()
     if isinstance(sandbox, NoSandbox):
         raise PluginUnfitError(
