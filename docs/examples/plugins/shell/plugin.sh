@@ -65,7 +65,7 @@ answer() {
   reply "$1" "{\"text_at\":{\"lease\":$lease,\"offset\":$offset,\"size\":$size}}"
 }
 
-# arguments FRAME: the JSON text of a call's arguments, or the frame itself with a path before it
+# argument FRAME NAME: the text of an argument, and a "." behind its end
 argument() {
   { read -r at; read -r bytes; } <<END
 $(printf '%s\n' "$1" | pick 'params.arguments_at.offset params.arguments_at.size')
@@ -78,20 +78,20 @@ END
   fi
 }
 
-# plain NAME: the file without the "." that was put behind its end
-plain() { head -c -1 "$tmp/$1" > "$tmp/$1.text"; }
+# plain NAME: the text of NAME.in without that "."
+plain() { head -c -1 "$tmp/$1.in" > "$tmp/$1.text"; }
 
 call() { # ID TOOL CALL FRAME
   name="c$5"
   case $2 in
   '"words_count"')
-    argument "$4" text > "$tmp/$name"
+    argument "$4" text > "$tmp/$name.in"
     plain "$name"
     wc < "$tmp/$name.text" | awk '{ printf "%d lines, %d words, %d bytes", $1, $2, $3 }' > "$tmp/$name.out"
     answer "$1" "$name.out"
     ;;
   '"words_upper"')
-    argument "$4" text > "$tmp/$name"
+    argument "$4" text > "$tmp/$name.in"
     plain "$name"
     tr '[:lower:]' '[:upper:]' < "$tmp/$name.text" > "$tmp/$name.out"
     answer "$1" "$name.out"
@@ -119,7 +119,7 @@ call() { # ID TOOL CALL FRAME
 
 run() { # in a process of its own, so that the loop can go on
   call "$@"
-  rm -f "$tmp/c$5"* "$tmp/lease-c$5"* "$tmp/stop-$3"
+  rm -f "$tmp/c$5."* "$tmp/lease-c$5."* "$tmp/stop-$3"
 }
 
 number=0
