@@ -2,14 +2,16 @@
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from limnos.agent.provider_table import PROVIDER_HELP, PROVIDER_KEYS
 from limnos.agent.settings import KEYS
 from limnos.kernel.events import EVENT_TYPES, EXIT_CODES, PROTOCOL_VERSION, Event
-from limnos.kernel.fields import REQUIRED
+from limnos.kernel.fields import REQUIRED, Fields
+from limnos.wire.frames import LIMIT, PROTOCOL
+from limnos.wire.table import CAPABILITIES, CORE, TO_KERNEL, TO_PLUGIN, WITHHELD, Method, Table
 
 DOCS = Path(__file__).parent
 
@@ -50,7 +52,11 @@ def _event(name: str, kind: type[Event]) -> Iterator[str]:
     yield ""
     yield " ".join((kind.__doc__ or "").split())
     yield ""
-    own = {item: default for item, default in kind.fields.items() if item not in Event.fields}
+    yield from _fields(kind, {item: value for item, value in kind.fields.items() if item not in Event.fields})
+
+
+def _fields(kind: type[Fields], own: Mapping[str, object]) -> Iterator[str]:
+    """A table of the fields `own` of a kind of event or of parameters."""
     hints = get_type_hints(kind)
     if own:
         yield "| field | type | default |"
@@ -66,8 +72,63 @@ def _shown(hint: Any) -> str:
     return (
         plain.replace("Sequence", "list")
         .replace("Mapping[str, Any]", "object")
+        .replace("Mapping[str, int]", "object of int")
+        .replace("Mapping[str, str]", "object of str")
         .replace("dict[str, Any]", "object")
     )
+
+
+def methods_page() -> str:
+    """docs/protocol/methods.md, from the methods and their table."""
+    lines = [
+        "# Methods and capabilities of plugins",
+        "",
+        "Generated from `limnos.wire.methods` and `limnos.wire.table` by `docs/build.py`. How they are used,",
+        "and what is answered, stands in [the protocol](plugins.md); its version is "
+        f"{PROTOCOL}, a frame has at most {LIMIT:,} bytes.",
+        "",
+        "A *request* wants one answer, a *notification* none. Unknown fields are ignored, on both sides.",
+        "",
+        "## Capabilities",
+        "",
+        "A plugin lists in its `plugin.toml` what it may do. Without any it may call the methods marked",
+        "*every plugin*. A method that stands nowhere on this page is refused.",
+        "",
+        "| capability | what it allows | methods |",
+        "|---|---|---|",
+        *(f"| `{name}` | {what} | {_taking(name)} |" for name, what in CAPABILITIES.items()),
+        "",
+        "No capability gives these: " + ", ".join(WITHHELD) + ".",
+        "",
+        "## From limnos to the plugin",
+        "",
+        *_methods(TO_PLUGIN, lambda method: ""),
+        "## From the plugin to limnos",
+        "",
+        *_methods(TO_KERNEL, lambda method: f" Capability: {_capability(method)}."),
+    ]
+    return "\n".join(lines)
+
+
+def _taking(capability: str) -> str:
+    names = [name for name, method in TO_KERNEL.items() if method.capability == capability.rstrip(":")]
+    return ", ".join(f"`{name}`" for name in names) or "–"
+
+
+def _capability(method: Method) -> str:
+    return "every plugin" if method.capability == CORE else f"`{method.capability}`"
+
+
+def _methods(table: Table, said: Callable[[Method], str]) -> Iterator[str]:
+    for name, method in table.items():
+        kind = "Request" if method.answers else "Notification"
+        yield f"### `{name}`"
+        yield ""
+        yield f"{kind}.{said(method)} {' '.join((method.params.__doc__ or '').split())}"
+        yield ""
+        if method.params.fields:
+            yield from _fields(method.params, method.params.fields)
+            yield ""
 
 
 def settings_page() -> str:
@@ -102,7 +163,11 @@ def settings_page() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"protocol/events.md": events_page, "reference/settings.md": settings_page}
+PAGES = {
+    "protocol/events.md": events_page,
+    "protocol/methods.md": methods_page,
+    "reference/settings.md": settings_page,
+}
 
 
 def main(arguments: list[str]) -> int:

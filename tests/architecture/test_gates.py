@@ -18,8 +18,9 @@ BROAD_CATCHES = {
     "limnos.kernel.calls": "the border to tools",
     "limnos.kernel.tools": "the border to tools: their previews",
     "limnos.kernel.stages": "the border to stage handlers",
-    "limnos.sdk.serving": "the border to a plugin's own code",
     "limnos.service.socket": "the border to clients: their request fails, the daemon lives",
+    "limnos.plugins.services": "the border to plugins: what they ask always gets an answer",
+    "limnos.sdk.serving": "the border to a plugin's own functions",
     "limnos.frontends.cli.main": "the border to the person: a fault becomes two lines and a log",
 }
 

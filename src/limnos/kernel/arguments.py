@@ -58,10 +58,10 @@ def checked(value: dict[str, Any]) -> dict[str, Any] | ParseFailure:
     return parse_arguments(text)
 
 
-def parse_json(text: str) -> Any | ParseFailure:
-    """Read any JSON value under the same rules as `parse_arguments`."""
-    if len(text) > MAX_TEXT:
-        return ParseFailure(f"{len(text)} characters, more than {MAX_TEXT}", "send it in smaller parts")
+def parse_json(text: str, most: int = MAX_TEXT) -> Any | ParseFailure:
+    """Read any JSON value of at most `most` characters under the same rules as `parse_arguments`."""
+    if len(text) > most:
+        return ParseFailure(f"{len(text)} characters, more than {most}", "send it in smaller parts")
     if too_deep(text):
         return ParseFailure(f"nested more than {MAX_DEPTH} levels", "send a flatter value")
     try:

@@ -15,7 +15,7 @@ from limnos.plugins.payloads import PayloadError
 from limnos.plugins.services import OpenCall, Services
 from limnos.plugins.unit import Unavailable, Unit
 from limnos.plugins.within import within
-from limnos.wire.arena import ArenaFull
+from limnos.wire.arena import Arena, ArenaFull
 
 LAST_ANSWER_S: Final = 10.0  # for the answer of a call that was stopped: what it did still counts
 DELIVERY_S: Final = 10.0
@@ -60,7 +60,7 @@ class PluginTool:
     async def _run(self, arguments: Arguments, context: ToolContext) -> Output:
         arena = self._unit.arena
         assert arena is not None
-        fields = payloads.filled(arena, "arguments", arguments)
+        fields = payloads.filled(arena, self._unit.shares, "arguments", arguments)
         order = self._side.order(self._name, arguments)
         self._services.calls[context.call] = OpenCall(self._unit.name, context.report, self._side.changed)
         if order is not None:
@@ -77,7 +77,10 @@ class PluginTool:
                 **fields,
             )
             answer = await self._answer(asking, context.call)
-            return payloads.output(arena, answer, self._origin(answer))
+            try:
+                return payloads.output(arena, answer, self._origin(answer))
+            finally:
+                payloads.given_back(arena, answer)
         finally:
             payloads.given_back(arena, fields)
             self._services.forget(context.call)
@@ -142,14 +145,10 @@ def handler_of(unit: Unit, declared: StageDeclaration) -> Handler:
         await unit.ready()
         arena = unit.arena
         assert arena is not None
-        fields = payloads.filled(arena, "payload", stages.shown(payload))
+        fields = payloads.filled(arena, unit.shares, "payload", stages.shown(payload))
         try:
             answer = await unit.request("stage.run", handler=declared.name, stage=declared.stage, **fields)
-            given = _record(answer)
-            rewrites = given.get("action") == "rewrite"
-            return stages.action(
-                payload, answer, payloads.value(arena, given, "payload") if rewrites else None
-            )
+            return _action(arena, payload, answer)
         finally:
             payloads.given_back(arena, fields)
 
@@ -164,6 +163,16 @@ def handler_of(unit: Unit, declared: StageDeclaration) -> Handler:
         scope=declared.scope,
         timeout_s=declared.timeout_s,
     )
+
+
+def _action(arena: Arena, payload: Payload, answer: Any) -> Action:
+    """What the plugin said to `payload`. Raises PayloadError."""
+    given = _record(answer)
+    try:
+        new = payloads.value(arena, given, "payload") if given.get("action") == "rewrite" else None
+        return stages.action(payload, answer, new)
+    finally:
+        payloads.given_back(arena, answer)
 
 
 def _record(answer: Any) -> dict[str, Any]:

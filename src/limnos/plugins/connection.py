@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from limnos.wire import frames
 from limnos.wire.frames import Failure, Frame, FrameError, Notification, Reply, Request
@@ -10,6 +10,7 @@ from limnos.wire.frames import Failure, Frame, FrameError, Notification, Reply, 
 MOST_UNSENT: Final = 4_000_000  # bytes that wait because the plugin does not read
 MOST_FAULTS: Final = 20  # frames that could not be read, until it counts as broken
 _WAIT_FOR_ROOM: Final = 1_000_000
+_TOO_LONG: Final = f"it sent a frame of more than {frames.LIMIT:,} bytes"
 
 
 class PluginLost(Exception):  # noqa: N818 - a state of the plugin, not of the caller
@@ -31,13 +32,26 @@ class Serve(Protocol):
     def __call__(self, connection: "Connection", frame: Request | Notification) -> None: ...
 
 
-class Connection(asyncio.Protocol):
-    """One wire. `fault` gets every fault of the other side in words; `lost` is called once at its end."""
+class Watchers(NamedTuple):
+    """Who hears of a process: what it asks, its faults in words, and its end (once).
 
-    def __init__(self, serve: Serve, fault: Callable[[str], object], lost: Callable[[str], object]) -> None:
-        self._serve = serve
-        self._fault = fault
-        self._lost = lost
+    `dropped` gets the results that nobody takes: what they name is to be given back.
+    """
+
+    serve: Serve
+    fault: Callable[[str], object]
+    lost: Callable[[str], object]
+    dropped: Callable[[Any], object]
+
+
+class Connection(asyncio.Protocol):
+    """One wire."""
+
+    def __init__(self, watchers: Watchers) -> None:
+        self._serve = watchers.serve
+        self._fault = watchers.fault
+        self._lost = watchers.lost
+        self._dropped = watchers.dropped
         self._transport: asyncio.Transport | None = None
         self._rest = bytearray()
         self._waiting: dict[int, asyncio.Future[Any]] = {}
@@ -71,7 +85,7 @@ class Connection(asyncio.Protocol):
                 if line and not self._closed:
                     self._line(line)
         if len(self._rest) > frames.LIMIT and not self._closed:
-            self.close(f"it sent a frame of more than {frames.LIMIT:,} bytes")
+            self.close(_TOO_LONG)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""
@@ -141,6 +155,9 @@ class Connection(asyncio.Protocol):
         try:
             frame = frames.decode(line)
         except FrameError as error:
+            if error.code == frames.TOO_LARGE:
+                self.close(_TOO_LONG)
+                return
             self._note(f"it sent what is no frame: {error}")
             if not self._closed:
                 self._send(Failure(None, error.code, str(error)))
@@ -152,6 +169,8 @@ class Connection(asyncio.Protocol):
 
     def _settle(self, frame: Reply | Failure) -> None:
         asked = self._waiting.pop(frame.id, None) if isinstance(frame.id, int) else None
+        if isinstance(frame, Reply) and (asked is None or asked.done()):
+            self._dropped(frame.result)
         if asked is None:
             said = f": {frame.message}" if isinstance(frame, Failure) else ""
             self._note(f"it answered {frame.id!r}, which nobody asked{said}")

@@ -28,22 +28,28 @@ def read(kind: type[P], given: Mapping[str, Any]) -> P:
         raise PayloadError(f"wrong parameters of {kind.type}: {error}") from None
 
 
-def filled(arena: Arena, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+def filled(arena: Arena, shared: bool, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
     """The field `name` for a frame: the object itself, or the range of the arena that it is written to.
 
-    Raises `ArenaFull`.
+    `shared` says whether the plugin uses its arena. Raises `ArenaFull`.
     """
+    if not shared:
+        return {name: value}
     data = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     if len(data) <= INLINE:
         return {name: value}
     return {f"{name}_at": arena.write(arena.lease(len(data)), data)}
 
 
-def given_back(arena: Arena, fields: Mapping[str, Any]) -> None:
-    """Release what `filled` leased: the plugin has answered, or will not any more."""
-    for name, at in fields.items():
-        if name.endswith("_at"):
-            arena.release(at["lease"])
+def given_back(arena: Arena, fields: Any) -> None:
+    """Release the ranges that fields name: those of a request that has its answer, or of an answer.
+
+    Of an answer anything may have been sent; what is no range, or was given back before, is left alone.
+    """
+    given = cast("dict[str, Any]", fields) if isinstance(fields, dict) else {}
+    for name, at in given.items():
+        if name.endswith("_at") and isinstance(at, dict):
+            arena.release(cast("dict[str, Any]", at).get("lease", 0))
 
 
 def text(arena: Arena, given: Mapping[str, Any], name: str) -> str:
@@ -74,7 +80,8 @@ def value(arena: Arena, given: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The object `name` of an answer. Raises PayloadError."""
     found: Any = given.get(name)
     if (at := given.get(f"{name}_at")) is not None:
-        found = parse_json(taken(arena, at).decode("utf-8", "replace"))
+        said = taken(arena, at).decode("utf-8", "replace")
+        found = parse_json(said, most=len(said))
     if isinstance(found, ParseFailure) or not isinstance(found, dict):
         raise PayloadError(f"{name} is no object")
     return cast("dict[str, Any]", found)

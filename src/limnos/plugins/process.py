@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.seams import Clock
-from limnos.plugins.connection import Connection, PluginLost, PluginRefused, Serve
+from limnos.plugins.connection import Connection, PluginLost, PluginRefused, Watchers
 from limnos.plugins.feed import Feed
 from limnos.plugins.log_ring import Line, LogRing
 from limnos.plugins.manifest import Manifest
@@ -19,7 +19,7 @@ from limnos.plugins.within import within
 from limnos.process.profile import NoSandbox, Profile
 from limnos.process.spawn import ChildSpec, Drain, Leader, Limits, Streams, start_errors, start_leader
 from limnos.wire import frames
-from limnos.wire.arena import Arena
+from limnos.wire.arena import WAYS, Arena
 from limnos.wire.methods import INLINE
 from limnos.wire.ring import Registration
 
@@ -31,6 +31,7 @@ STOP_S: Final = 5.0
 LAST_WORDS_S: Final = 0.2  # for what a process sent right before its end
 PYTHON: Final = "python:"
 _SYSTEM_PATH: Final = "/usr/bin:/bin:/usr/local/bin"
+_SDK: Final = str(Path(__file__).resolve().parents[2])
 _SDK_IN_SANDBOX: Final = "/run/limnos"
 _FILES: Final = "files:"
 
@@ -62,14 +63,6 @@ class Surroundings(NamedTuple):
     sink: Callable[[str], Callable[[Line], object] | None] = lambda name: None
 
 
-class Watchers(NamedTuple):
-    """Who hears of a process: what it asks, its faults in words, and its end (once)."""
-
-    serve: Serve
-    fault: Callable[[str], object]
-    lost: Callable[[str], object]
-
-
 class Generation(NamedTuple):
     """One start of a plugin: the number it has, the arena it gets, and the feed if it may hear events."""
 
@@ -88,6 +81,7 @@ class PluginProcess:
         self.generation = generation
         self.hears: Registration | None = None
         self.ring: dict[str, int] | None = None
+        self.shares = False  # whether it uses the arena, as its answer to `initialize` says
         self._leader: Leader | None = None
         self._held = ExitStack()
 
@@ -161,7 +155,7 @@ async def launch(
     Raises PluginUnfitError or PluginStartError; then nothing of it is left.
     """
     manifest = generation.manifest
-    connection = Connection(watchers.serve, watchers.fault, watchers.lost)
+    connection = Connection(watchers)
     process = PluginProcess(connection, generation.arena, generation.number)
     try:
         data = around.data / manifest.name
@@ -176,6 +170,11 @@ async def launch(
         if isinstance(error, PluginLost):
             raise PluginStartError(
                 f"{manifest.name} ended while it started ({_ended(status)}): {error}", _read_log(manifest)
+            ) from None
+        if isinstance(error, OSError):
+            raise PluginStartError(
+                f"{manifest.name} cannot be started: {error.strerror or error}",
+                f"make room in {around.data}, or free memory, processes and open files",
             ) from None
         raise
     return process
@@ -209,7 +208,9 @@ async def _shake_hands(manifest: Manifest, process: PluginProcess, data: Path, a
         raise PluginUnfitError(
             f"{manifest.name} refused to start: {refused}", refused.hint or _read_log(manifest)
         ) from None
-    spoken = cast("dict[str, Any]", answer).get("protocol") if isinstance(answer, dict) else None
+    said = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    spoken = said.get("protocol")
+    process.shares = said.get("arena") in WAYS
     if type(spoken) is not int or spoken != frames.PROTOCOL:
         raise PluginUnfitError(
             f"{manifest.name} speaks protocol {spoken!r}, this limnos speaks {frames.PROTOCOL}",
@@ -227,8 +228,10 @@ def _confined(manifest: Manifest, process: PluginProcess, data: Path, around: Su
         Limits(data=limits.memory or None, cpu=limits.cpu, files=limits.files or None),
         (process.arena.descriptor,),
     )
-    if manifest.builtin or manifest.name in around.unconfined:
+    if manifest.builtin:
         return spec
+    if manifest.name in around.unconfined:
+        return spec._replace(env={**spec.env, "PYTHONPATH": _SDK, "HOME": str(data)})
     sandbox = around.sandbox()
     if isinstance(sandbox, NoSandbox):
         raise PluginUnfitError(

@@ -52,8 +52,9 @@ _TEST = '''\
 """Run it with: limnos plugins test {name}"""
 
 import unittest
+from pathlib import Path
 
-from limnos.sdk.harness import in_process
+from limnos.sdk.harness import in_process, over_wire
 
 from {module} import plugin
 
@@ -61,6 +62,12 @@ from {module} import plugin
 class GreetTest(unittest.TestCase):
     def test_somebody_is_greeted_by_name(self) -> None:
         result = in_process(plugin).call("{module}_greet", {{"name": "Ada"}})
+
+        self.assertEqual(result.text, "Hello, Ada.")
+
+    def test_the_entry_of_plugin_toml_starts_it(self) -> None:
+        with over_wire(Path(__file__).parent) as running:
+            result = running.call("{module}_greet", {{"name": "Ada"}})
 
         self.assertEqual(result.text, "Hello, Ada.")
 

@@ -142,6 +142,8 @@ class Services:
             await service(asked)
         except (ServiceError, LimnosError, PayloadError) as error:
             asked.unit.log.note(f"{asked.params.type} was not done: {error}")
+        except Exception as error:  # noqa: BLE001 - the border to plugins: nothing that one tells breaks limnos
+            asked.unit.log.note(f"{asked.params.type} broke: {type(error).__name__}: {error}")
 
     async def _answer(self, connection: Connection, request: Request, asked: Asked) -> None:
         name = asked.unit.name
@@ -154,8 +156,13 @@ class Services:
             connection.refuse(request, frames.BAD_PARAMETERS, str(error))
         except ArenaFull as error:
             connection.refuse(request, frames.FULL, error.what, error.fix)
+        except RangeError as error:
+            connection.refuse(request, frames.BAD_PARAMETERS, str(error))
         except LimnosError as error:
             connection.refuse(request, frames.REFUSED, error.what, error.fix)
+        except Exception as error:  # noqa: BLE001 - the border to plugins: one always gets its answer
+            asked.unit.log.note(f"{request.method} broke: {type(error).__name__}: {error}")
+            connection.refuse(request, frames.FAULT, f"{request.method} broke: {type(error).__name__}")
         finally:
             self._open[name] -= 1
 
@@ -192,7 +199,7 @@ class Services:
             data = await asyncio.to_thread(self._blobs.get, asked.params.block)
         except KeyError:
             raise ServiceError(frames.REFUSED, f"there is no block {asked.params.block}") from None
-        if len(data) <= INLINE:
+        if len(data) <= INLINE or not asked.unit.shares:
             return {"data": base64.b64encode(data).decode()}
         return {"data_at": asked.arena.write(asked.arena.lease(len(data)), data)}
 

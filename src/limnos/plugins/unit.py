@@ -8,7 +8,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.seams import Clock
-from limnos.plugins.connection import Connection, PluginLost, PluginRefused
+from limnos.plugins import payloads
+from limnos.plugins.connection import Connection, PluginLost, PluginRefused, Watchers
 from limnos.plugins.feed import CAPABILITY, Feed
 from limnos.plugins.log_ring import LogRing
 from limnos.plugins.manifest import Manifest
@@ -18,7 +19,6 @@ from limnos.plugins.process import (
     PluginStartError,
     PluginUnfitError,
     Surroundings,
-    Watchers,
     launch,
 )
 from limnos.plugins.restarts import Pace, Restarts
@@ -84,6 +84,7 @@ class Unit:
         self._arena: Arena | None = None
         self._last_used = 0.0
         self._open = 0
+        self._stops = 0
 
     @property
     def name(self) -> str:
@@ -99,6 +100,11 @@ class Unit:
     def feed(self) -> Feed:
         """The events of this limnos."""
         return self._links.feed
+
+    @property
+    def shares(self) -> bool:
+        """Whether the running process said that it uses its arena."""
+        return self.process is not None and self.process.shares
 
     @property
     def clock(self) -> Clock:
@@ -169,6 +175,7 @@ class Unit:
         if self.state in ("idle", "stopped", "disabled", "broken") and not self._burials:
             self._change(state, reason)
             return
+        self._stops = this_stop = self._stops + 1
         self._change("stopping", reason)
         starting, self._starting = self._starting, None
         for task in self._tasks - {asyncio.current_task()}:
@@ -177,10 +184,11 @@ class Unit:
             await asyncio.wait({starting})
         process, self.process = self.process, None
         if process is not None:
-            await process.stop(reason)
+            self._spawn(process.stop(reason), self._burials)  # goes on whatever becomes of this stop
         if self._burials:
             await asyncio.wait(self._burials)
-        self._change(state, reason)
+        if self._stops == this_stop:
+            self._change(state, reason)
 
     async def restart(self) -> None:
         """Start it anew because a person said so: crashes before do not count. Raises Unavailable."""
@@ -229,6 +237,9 @@ class Unit:
         self.started_ms = (self._last_used - began) * 1000
         self.process = process
         self._change("running")
+        if gone := process.connection.closed:  # between its `ready` and now
+            self._lost(self.generation, gone)
+            raise PluginStartError(f"{self.name} ended as soon as it was ready: {gone}", self._read_log())
         self._spawn(self._watch(process))
         return process
 
@@ -244,6 +255,7 @@ class Unit:
             partial(self._serve, generation),
             partial(self._faulty, generation),
             partial(self._lost, generation),
+            partial(payloads.given_back, arena),
         )
         hears = CAPABILITY in self.manifest.capabilities
         start = Generation(self.manifest, generation, arena, self._links.feed if hears else None)
@@ -253,9 +265,7 @@ class Unit:
         except (TimeoutError, PluginLost, PluginRefused) as error:
             said = str(error) or f"it was not ready in {READY_S:g} s"
             await process.end("it did not start")
-            raise PluginStartError(
-                f"{self.manifest.name} did not start: {said}", f"limnos plugins logs {self.manifest.name}"
-            ) from None
+            raise PluginStartError(f"{self.manifest.name} did not start: {said}", self._read_log()) from None
         except BaseException:
             await process.end("it did not start")
             raise
@@ -289,6 +299,9 @@ class Unit:
     async def _buried(self, process: PluginProcess, why: str) -> None:
         status = await process.end(why)
         self.log.note(f"generation {process.generation} ended: {why} (status {status})")
+
+    def _read_log(self) -> str:
+        return f"limnos plugins logs {self.manifest.name}"
 
     def _crashed(self, why: str) -> None:
         delay = self._restarts.crashed()

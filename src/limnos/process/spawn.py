@@ -18,6 +18,7 @@ from limnos.kernel.errors import LimnosError
 
 _LAUNCHER = str(Path(__file__).with_name("launch.py"))
 _READ = 65536
+_MOST_LEFT = 1 << 20
 _REAP_S = 10.0
 
 
@@ -199,9 +200,13 @@ class Drain:
         self._loop.add_reader(descriptor, self._read)
 
     def finish(self) -> None:
-        """Take what is in the pipe now and close it, also when somebody still holds the other end."""
-        while self._open and self._read():
-            pass
+        """Take what is in the pipe now and close it, also when somebody still holds the other end.
+
+        Who writes on and on is not waited for: no pipe holds more than a MiB.
+        """
+        for _ in range(_MOST_LEFT // _READ):
+            if not self._open or not self._read():
+                break
         self._close()
 
     def _read(self) -> bool:

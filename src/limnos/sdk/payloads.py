@@ -28,13 +28,21 @@ class Payloads:
         if arena is not None:
             self._window = Window.attach(arena["descriptor"], arena["size"])
 
+    def close(self) -> None:
+        """Unmap the arena; again is fine."""
+        if self._window is not None:
+            self._window.close()
+
     def value(self, given: Mapping[str, Any], name: str) -> dict[str, Any]:
         """The object `name` of parameters. Raises TypeError for what is none."""
         at = given.get(f"{name}_at")
         if at is None or self._window is None:
             return cast("dict[str, Any]", given.get(name, {}))
-        value = parse_json(self._window.read(at).decode())
-        if isinstance(value, ParseFailure) or not isinstance(value, dict):
+        text = self._window.read(at).decode()
+        value = parse_json(text, most=len(text))
+        if isinstance(value, ParseFailure):
+            raise TypeError(f"{name} in the arena is no JSON object: {value.detail}")
+        if not isinstance(value, dict):
             raise TypeError(f"{name} in the arena is no JSON object")
         return cast("dict[str, Any]", value)
 

@@ -44,6 +44,7 @@ class Server:
         self._handlers = handlers
         self._wire = wire
         self._workers = Workers()
+        self._quick = Workers()  # nothing else waits for tools that take long
         self._async = AsyncCalls()
         self._calls: dict[str, Call] = {}
         self._payloads = Payloads(wire)
@@ -56,12 +57,15 @@ class Server:
         }
 
     def run(self) -> None:
-        """Read until the other side closes."""
-        for frame in self._wire.frames():
-            if isinstance(frame, Request):
-                self._request(frame)
-            elif isinstance(frame, Notification):
-                self._hear(frame)
+        """Read until the other side closes; then the arena is given back."""
+        try:
+            for frame in self._wire.frames():
+                if isinstance(frame, Request):
+                    self._request(frame)
+                elif isinstance(frame, Notification):
+                    self._hear(frame)
+        finally:
+            self._payloads.close()
 
     def _request(self, request: Request) -> None:
         if request.method == "ping":
@@ -69,7 +73,7 @@ class Server:
         elif request.method == "tool.call":
             self._begin_call(request)
         elif (method := self._methods.get(request.method)) is not None:
-            self._workers.submit(partial(self._answer, request, method))
+            self._quick.submit(partial(self._answer, request, method))
         else:
             self._wire.send(Failure(request.id, frames.NO_METHOD, f"there is no method {request.method}"))
 
@@ -90,7 +94,7 @@ class Server:
         elif told.method == "settings.changed" and self._handlers.told is not None:
             self._handlers.told = self._handlers.told._replace(settings=told.params["settings"])
         elif told.method == "session.closed" and (leaving := self._handlers.leaving) is not None:
-            self._workers.submit(partial(self._quietly, leaving, str(told.params["session"])))
+            self._quick.submit(partial(self._quietly, leaving, str(told.params["session"])))
 
     def _answer(self, request: Request, work: Callable[[Mapping[str, Any]], Any]) -> None:
         """Run `work`; whatever happens, send one answer."""
@@ -98,7 +102,7 @@ class Server:
             answer: Reply | Failure = Reply(request.id, work(request.params))
         except RefusedError as error:
             answer = Failure(request.id, error.code, str(error), error.hint)
-        except Exception as error:  # noqa: BLE001 - the border to the plugin's own code
+        except BaseException as error:  # noqa: BLE001 - the border to the plugin's own code, `sys.exit` too
             traceback.print_exc()
             answer = Failure(request.id, frames.FAULT, _said(error))
         try:
@@ -109,7 +113,7 @@ class Server:
     def _quietly(self, function: Callable[..., Any], *given: Any) -> None:
         try:
             self._run(function, *given)
-        except Exception:  # noqa: BLE001 - nobody waits for it
+        except BaseException:  # noqa: BLE001 - nobody waits for it
             traceback.print_exc()
 
     def _run(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -205,5 +209,5 @@ def _record(output: Output) -> dict[str, Any]:
     return {"summary": output.summary, "exit": output.exit, "error": error, "origin": output.origin}
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:_SAID_AT_MOST]

@@ -15,6 +15,7 @@ from limnos.wire import segments
 from limnos.wire.segments import PAGE
 
 SIZE: Final = 16 * 1024 * 1024  # bytes of an arena when the plugin's manifest does not say
+WAYS: Final = ("mmap", "rw")  # what a plugin answers as `arena` when it uses it: mapped, or read and written
 
 Data: TypeAlias = bytes | bytearray | memoryview
 Range: TypeAlias = Mapping[str, int]
