@@ -71,6 +71,7 @@ class Surroundings(NamedTuple):
     answers: Answers = NOTHING
     arena: int = 16 * 1024 * 1024  # bytes
     hidden: tuple[str, ...] = ()
+    provides: tuple[str, ...] = ()
 
 
 USUAL: Final = Surroundings()
@@ -335,6 +336,7 @@ def beginning(around: Surroundings, arena: Arena, data: str) -> dict[str, Any]:
         "plugin": around.name,
         "generation": 1,
         "data": data,
+        "provides": list(around.provides),
         "settings": dict(around.settings),
         "arena": {"descriptor": arena.descriptor, "size": arena.size},
         "hidden": list(around.hidden),

@@ -53,7 +53,12 @@ class Subject(NamedTuple):
     def around(self) -> Surroundings:
         """What it is told at the start."""
         manifest = self.manifest
-        return Surroundings(manifest.name, defaults(manifest.settings), arena=manifest.limits.arena)
+        return Surroundings(
+            manifest.name,
+            defaults(manifest.settings),
+            arena=manifest.limits.arena,
+            provides=manifest.provides,
+        )
 
     def started(self) -> Harness:
         """It, running."""
