@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-SCRIPTS = ("step", "start", "shell", "sandbox", "files", "embedded")
+SCRIPTS = ("step", "start", "plugins", "shell", "sandbox", "files", "embedded")
 LIMIT_S = 7200.0  # for one script; the embedded model has two hours on a busy machine
 
 

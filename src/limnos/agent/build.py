@@ -33,6 +33,7 @@ from limnos.kernel.deciding import mode_of
 from limnos.kernel.events import Event, JobChanged, SessionStarted, Warned
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop
+from limnos.kernel.masking import Mask
 from limnos.kernel.model import Model
 from limnos.kernel.registry import Catalogue, Registry
 from limnos.kernel.seams import Clock
@@ -95,7 +96,9 @@ def home(environment: Environment) -> Home:
     folder = environment.home / "personas" / PERSONA
     blobs, files = BlobStore(folder / "blobs"), SessionFiles(environment.home, PERSONA, clock)
     validator = SchemaValidator()
-    house = House(environment.home, files, validator, partial(_shown_settings, environment))
+    house = House(
+        environment.home, files, validator, partial(_shown_settings, environment), partial(_mask, environment)
+    )
     return Home(
         environment,
         clock,
@@ -194,6 +197,11 @@ def _shown_settings(environment: Environment) -> dict[str, Any]:
     """The settings of limnos as plugins may read them: without providers, and so without keys."""
     settings = load(environment)
     return {key.name: getattr(settings, key.attribute) for key in KEYS.values()}
+
+
+def _mask(environment: Environment) -> Mask:
+    """What hides the secrets of this home in the logs of plugins."""
+    return mask_of(environment, load(environment))
 
 
 def _finish(leave: Callable[[], None], detach: Callable[[], None], log: AuditLog) -> None:

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from limnos.plugins import stale as stale
     from limnos.process import sandbox as sandbox
     from limnos.sdk import programs as programs
+    from limnos.store import log_lines as log_lines
 
 _PARTS = {
     "export": "limnos.agent.export",
     "host": "limnos.plugins.host",
+    "log_lines": "limnos.store.log_lines",
     "own_settings": "limnos.plugins.own_settings",
     "programs": "limnos.sdk.programs",
     "sandbox": "limnos.process.sandbox",

@@ -10,6 +10,7 @@ from limnos.agent.session_jobs import SessionJobs
 from limnos.agent.sessions import SessionFiles
 from limnos.kernel.errors import UsageError
 from limnos.kernel.events import JobChanged
+from limnos.kernel.masking import Mask
 from limnos.kernel.seams import Validator
 from limnos.kernel.stream import EventStream
 
@@ -32,12 +33,13 @@ class Room(NamedTuple):
 
 
 class House(NamedTuple):
-    """What the services work on. `settings` are those of limnos, without secrets."""
+    """What the services work on. `settings` are those of limnos, `mask` hides secrets."""
 
     home: Path
     files: SessionFiles
     validate: Validator
     settings: Callable[[], Mapping[str, Any]]
+    mask: Callable[[], Mask]
 
 
 class PluginServices:

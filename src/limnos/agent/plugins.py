@@ -21,10 +21,11 @@ from limnos.plugins.catalogue import catalogue
 from limnos.plugins.locked import Lock
 from limnos.plugins.manifest import ChannelDeclaration, Manifest, ToolDeclaration
 from limnos.plugins.offered import SessionSide, sending_tool_of, tool_of
-from limnos.plugins.places import builtin_folders
+from limnos.plugins.places import builtin_folders, log_of
 
 if TYPE_CHECKING:
     from limnos.plugins.host import Host
+    from limnos.plugins.log_ring import Line
     from limnos.plugins.unit import Change
 
 BY_PERSON: Final = "stopped by a person"
@@ -61,6 +62,7 @@ class Plugins:
             settings=self._settings,
             sandbox=probe,
             verify=self._verified,
+            sink=self._log_of,
         )
         host = deferred.host.Host(deferred.host.members_of(self.lock), around, services, feed)
         host.listen(self._changed)
@@ -135,6 +137,15 @@ class Plugins:
         if locked is None:
             return {}
         return deferred.own_settings.read_settings(self._environment.home, locked.manifest)
+
+    def _log_of(self, name: str) -> "Callable[[Line], None]":
+        """Writes down the log of one plugin, without secrets."""
+        path, mask = log_of(self._environment.home, name), self._house.mask()
+
+        def write(line: "Line") -> None:
+            deferred.log_lines.add_line(path, f"{line.time} {line.source}: {mask.text(line.text)}")
+
+        return write
 
     def _tell(self, event: Event) -> None:
         if self._is_hosting:

@@ -27,6 +27,11 @@ def settings_of(home: Path, name: str) -> Path:
     return home / "plugin-settings" / f"{name}.json"
 
 
+def log_of(home: Path, name: str) -> Path:
+    """The file with what the plugin `name` wrote, and what limnos noted about it."""
+    return home / "logs" / "plugins" / f"{name}.log"
+
+
 def builtin_folders(package: Path = Path(__file__).parents[1]) -> tuple[Path, ...]:
     """The folders of the plugins that belong to limnos, by name."""
     return tuple(_plugins_in(package / "builtin"))

@@ -218,7 +218,7 @@ def test_tests_without_end_are_ended(tmp_path: Path) -> None:
     assert "more than 1 s" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["restart", "a"], ["stop", "a"], ["logs", "a"]])
+@pytest.mark.parametrize("words", [["restart", "a"], ["stop", "a"]])
 def test_what_takes_a_running_limnos_says_that_there_is_none(tmp_path: Path, words: list[str]) -> None:
     installed(tmp_path, "a")
 

@@ -145,6 +145,7 @@ COMMANDS: dict[str, Command] = {
                 "limnos plugins install ./weather",
                 "limnos plugins lock",
                 "limnos plugins new weather",
+                "limnos plugins conformance ./weather",
                 "limnos plugins graph --svg start.svg",
             ),
         ),

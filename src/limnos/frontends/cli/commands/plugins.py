@@ -1,20 +1,13 @@
 """`limnos plugins`: what is installed, what it may do, and whether it starts."""
 
-import asyncio
-import codecs
-import importlib.util
-import sys
-from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from limnos.agent.settings import COMMAND_MARK
 from limnos.frontends.cli import plugins_control
 from limnos.frontends.cli.ancestry import refuse_own_commands
 from limnos.frontends.cli.console import Console
-from limnos.frontends.cli.escapes import one_line, visible
-from limnos.frontends.cli.output import to_stdout
+from limnos.frontends.cli.escapes import one_line
+from limnos.frontends.cli.plugin_authors import check_conformance, new_plugin, run_tests
 from limnos.frontends.cli.plugins_view import (
     SIGNS,
     each_fault_shown,
@@ -24,18 +17,17 @@ from limnos.frontends.cli.plugins_view import (
     state,
 )
 from limnos.frontends.cli.words import Argument, Option
-from limnos.kernel.errors import LimitError, StorageError, UsageError
+from limnos.kernel.errors import UsageError
 from limnos.plugins.catalogue import catalogue
 from limnos.plugins.choices import Choices, read_choices
 from limnos.plugins.graph import as_lines, as_record, as_svg, graph_of
 from limnos.plugins.install import Candidate, disable, enable, install, remove
 from limnos.plugins.locked import Broken, Lock, Locked
 from limnos.plugins.locking import Change, accept, propose
-from limnos.plugins.places import builtin_folders
-from limnos.plugins.reading import FILE, read_manifest
-from limnos.plugins.scaffold import scaffold
-from limnos.process.capture import run
-from limnos.process.spawn import ChildSpec
+from limnos.plugins.own_settings import change_settings, read_settings
+from limnos.plugins.places import builtin_folders, log_of
+from limnos.sdk.schema import SchemaValidator
+from limnos.store.log_lines import last_lines
 from limnos.store.whole import storage_error, write_whole
 
 _DENIED = 4
@@ -176,36 +168,6 @@ def show_graph(
             console.data(f"{one_line(row)}\n")
 
 
-def new_plugin(
-    console: Console,
-    name: _Name,
-    folder: Annotated[str, Option("--folder", metavar="DIR", help="where it is to lie (here)")] = ".",
-) -> None:
-    """Begin a plugin in Python, with a test."""
-    made = scaffold(name, Path(folder))
-    console.done(f"wrote {one_line(str(made))}", f"limnos plugins test {one_line(str(made))}")
-
-
-def run_tests(
-    console: Console,
-    folder: Annotated[str, Argument(metavar="DIR", help="the folder of the plugin")],
-    seconds: Annotated[int, Option("--seconds", metavar="N", help="at most N seconds (300)")] = _TEST_SECONDS,
-) -> int:
-    """Run the tests of a plugin, with your rights."""
-    if seconds < 1:
-        raise UsageError(f"--seconds is {seconds}, and must be at least 1", "limnos plugins test DIR")
-    place = Path(folder).absolute()
-    if not (place / FILE).is_file():
-        raise UsageError(f"{one_line(folder)} is no folder of a plugin", "limnos plugins new NAME makes one")
-    with each_fault_shown(console):
-        read_manifest(place)
-    spec = ChildSpec((sys.executable, "-B", "-m", *_runner()), str(place), _test_environment(console))
-    done = asyncio.run(run(spec, timeout_s=seconds, on_output=_PassedOn()))
-    if done.timed_out:
-        raise LimitError(f"the tests took more than {seconds} s", "limnos plugins test DIR --seconds N")
-    return 1 if done.exit else 0
-
-
 def restart(console: Console, name: _Name) -> None:
     """Restart a plugin of the running limnos."""
     plugins_control.restart(console.environment, _known(console, name))
@@ -223,12 +185,31 @@ def logs(
     name: _Name,
     lines: Annotated[int, Option("--lines", metavar="N", help="the newest N lines (100)")] = 100,
 ) -> None:
-    """Show what a plugin wrote."""
+    """Show what a plugin wrote, and what happened to it."""
     if lines < 1:
         fix = f"limnos plugins logs {one_line(name)} --lines 100"
         raise UsageError(f"--lines is {lines}, and must be at least 1", fix)
-    for row in plugins_control.log_lines(console.environment, _known(console, name), lines):
+    for row in last_lines(log_of(console.environment.home, _known(console, name)), lines):
         console.data(f"{one_line(row)}\n")
+
+
+def set_setting(
+    console: Console,
+    name: _Name,
+    key: Annotated[str, Argument(metavar="KEY", help="the setting; without it all are shown")] = "",
+    value: Annotated[str, Argument(metavar="VALUE", help="its new value")] = "",
+) -> None:
+    """Show or change what a plugin is set to, from its next start on."""
+    locked = _catalogue(console).get(_known(console, name))
+    home = console.environment.home
+    if locked is None:
+        raise UsageError(f"{one_line(name)} cannot be used", "limnos plugins list")
+    if value:
+        refuse_own_commands("changing settings of plugins")
+        change_settings(home, locked.manifest, {key: value}, SchemaValidator())
+    for known, current in read_settings(home, locked.manifest).items():
+        if key in ("", known):
+            console.data(f"{one_line(known)} = {one_line(str(current))}\n")
 
 
 def _catalogue(console: Console) -> Lock:
@@ -290,33 +271,11 @@ def _preferring(choices: Choices, wish: str) -> Choices:
     return choices._replace(prefer={**choices.prefer, facility: name})
 
 
-def _runner() -> tuple[str, ...]:
-    if importlib.util.find_spec("pytest") is not None:
-        return "pytest", "-q", "-p", "no:cacheprovider"
-    return "unittest", "discover"
-
-
-def _test_environment(console: Console) -> Mapping[str, str]:
-    known = console.environment.child_environment()
-    return {name: value for name, value in known.items() if name != COMMAND_MARK}
-
-
 def _check_preference(lock: Lock, wish: str) -> None:
     facility, _, name = wish.partition("=")
     preferred = lock.get(name)
     if wish and (preferred is None or facility not in preferred.manifest.provides):
         raise UsageError(f"{one_line(name)} does not provide {one_line(facility)}", "limnos plugins graph")
-
-
-class _PassedOn:
-    """Prints what a program says as it comes; where it cannot be printed the program runs on."""
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def __call__(self, data: bytes) -> None:
-        with suppress(BrokenPipeError, StorageError):
-            to_stdout(visible(self._decoder.decode(data)))
 
 
 FUNCTIONS = {
@@ -330,6 +289,8 @@ FUNCTIONS = {
     "logs": logs,
     "restart": restart,
     "stop": stop,
+    "set": set_setting,
     "new": new_plugin,
     "test": run_tests,
+    "conformance": check_conformance,
 }
