@@ -57,7 +57,7 @@ def check_conformance(
     folder: Annotated[str, Argument(metavar="DIR", help="the folder of the plugin")],
     as_json: Annotated[bool, Option("--json", help="one record a line")] = False,
 ) -> int:
-    """Check that a plugin keeps to the protocol; it runs with your rights."""
+    """Check that a plugin keeps to the protocol; runs with your rights."""
     place = _plugin_folder(console, folder)
     report = run_conformance(place)
     if as_json:
