@@ -135,6 +135,17 @@ COMMANDS: dict[str, Command] = {
                 "limnos model use qwen2.5-coder-0.5b",
             ),
         ),
+        Command(
+            "up",
+            "Service",
+            "up",
+            "start the daemon: sessions go on when their terminal is closed",
+            ("limnos up", "limnos up --foreground"),
+        ),
+        Command("down", "Service", "down", "end the daemon", ("limnos down",)),
+        Command(
+            "logs", "Service", "logs", "what the daemon said", ("limnos logs", "limnos logs -n 200 --follow")
+        ),
         Command("status", "Service", "status", "what is there and what works now", ("limnos status",)),
         Command(
             "completion",
