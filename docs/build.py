@@ -34,7 +34,6 @@ def events_page() -> str:
         "| `time` | str | ISO 8601 in UTC with milliseconds |",
         "| `session` | str | id of the session |",
         "| `turn`, `step` | int | from 1; 0 outside of any |",
-        "| `agent` | str | path of the sub-agent it happened in (`1`, `1/2`); absent outside of any |",
         "| `type` | str | one of those below |",
         "| `sum` | str | on disk only: a checksum of the rest of the line, to notice a byte that changed |",
         "",

@@ -1,7 +1,8 @@
 """What limnos promises, as data: an id, one sentence, and the tests that hold it.
 
 P: a principle of the product. K: kernel. A: approvals. S: sessions and the log. W: window. T: a threat.
-C: the command line. G: plugins. A promise without a test does not stand here.
+C: the command line. D: the daemon and what waits for it. G: plugins.
+A promise without a test does not stand here.
 """
 
 from typing import NamedTuple
@@ -14,6 +15,11 @@ KILLS = "tests/soak/kernel/test_kills.py::"
 PAIRING = "tests/kernel/test_pairing.py::"
 LOCAL = "tests/service/test_local.py::"
 RUNNER = "tests/agent/test_runner.py::"
+SCHEDULING = "tests/agent/test_scheduling.py::"
+INTERRUPTING = "tests/agent/test_interrupting.py::"
+SOCKET = "tests/service/test_socket.py::"
+REMOTE = "tests/service/test_remote.py::"
+DAEMON = "tests/frontends/cli/test_daemon.py::"
 REPLAY = "tests/agent/test_replay.py::"
 SETTINGS = "tests/agent/test_settings.py::"
 SESSIONS = "tests/agent/test_sessions.py::"
@@ -344,7 +350,73 @@ SESSION = (
     ),
 )
 
+SERVICE = (
+    _one(
+        "D1",
+        "An interrupt sets a turn of a lower level aside, never in a tool, and every turn comes to its end.",
+        INTERRUPTING + "test_an_interrupt_goes_before_the_reply_that_is_on_its_way",
+        INTERRUPTING + "test_a_running_tool_is_never_cut_short_and_never_run_again",
+        INTERRUPTING + "test_an_equal_or_lower_one_waits_for_the_end",
+        INTERRUPTING + "test_interrupts_pile_up_and_every_turn_comes_to_its_end_in_turn",
+        INTERRUPTING + "test_one_that_was_just_resumed_is_safe_for_two_seconds",
+        SCHEDULING + "test_over_a_random_day_every_input_is_taken_once_and_no_turn_starves",
+    ),
+    _one(
+        "D2",
+        "A turn that was set aside survives the end of the process, and no call of it is run twice.",
+        INTERRUPTING + "test_what_was_set_aside_survives_the_end_of_the_process",
+    ),
+    _one(
+        "D3",
+        "Every input has one terminal event, also one that never got a turn.",
+        INTERRUPTING + "test_what_waited_or_was_taken_back_has_its_terminal_event",
+        INTERRUPTING + "test_closing_ends_what_was_set_aside_and_tells_what_waited",
+    ),
+    _one(
+        "D4",
+        "A client of a daemon that loses its connection misses nothing and hears nothing twice.",
+        REMOTE + "test_a_client_that_lost_its_connection_misses_nothing_and_hears_nothing_twice",
+        REMOTE + "test_a_reader_that_is_too_slow_is_told_and_catches_up_from_the_disk",
+    ),
+    _one(
+        "D5",
+        "A daemon says when it is ready, cleans up, and when it was killed its turn can be continued.",
+        DAEMON + "test_up_says_ready_and_down_ends_it_and_cleans_up",
+        DAEMON + "test_a_daemon_that_was_killed_leaves_nothing_in_the_way_and_its_turn_can_be_continued",
+        DAEMON + "test_a_second_daemon_of_one_home_says_so",
+    ),
+)
+
 THREATS = (
+    _one(
+        "T8",
+        "No plugin answers a question.",
+        SOCKET + "test_a_plugin_gives_inputs_of_a_bounded_level_and_never_answers_a_question",
+        SOCKET + "test_what_is_for_persons_is_refused_to_a_plugin",
+    ),
+    _one(
+        "T9",
+        "Only the owner's processes that know the token of this start are let in.",
+        SOCKET + "test_the_folder_and_the_socket_are_their_owners_alone",
+        SOCKET + "test_another_user_is_refused_by_the_folder_and_without_it_by_the_system_s_word",
+        SOCKET + "test_the_token_of_an_earlier_start_counts_no_more",
+        SOCKET + "test_what_limnos_started_itself_is_no_person",
+    ),
+    _one(
+        "T10",
+        "Claimed roles, unknown methods, replayed and late answers are refused and written down.",
+        SOCKET + "test_a_hello_that_claims_a_role_is_refused",
+        SOCKET + "test_an_unknown_method_is_refused_and_written_down",
+        SOCKET + "test_an_answer_counts_once_for_its_question_only",
+        SOCKET + "test_an_answer_to_a_finished_question_is_refused",
+    ),
+    _one(
+        "T11",
+        "Malformed frames get an error or end their connection; the daemon lives and its memory stays flat.",
+        SOCKET + "test_malformed_frames_are_answered_with_an_error_and_the_daemon_lives",
+        SOCKET + "test_a_hundred_thousand_malformed_frames_leave_the_memory_flat",
+        SOCKET + "test_a_frame_that_is_too_large_ends_its_connection_only",
+    ),
     _one(
         "T12",
         "What runs is what was shown, byte for byte, and every shape of a command line is decided as listed.",
@@ -617,4 +689,4 @@ PLUGINS = (
     ),
 )
 
-REQUIREMENTS = (*PRINCIPLES, *KERNEL, *SESSION, *THREATS, *COMMAND_LINE, *PLUGINS)
+REQUIREMENTS = (*PRINCIPLES, *KERNEL, *SESSION, *SERVICE, *THREATS, *COMMAND_LINE, *PLUGINS)

@@ -69,7 +69,8 @@ class Running:
 
     def hang_up(self) -> None:
         """Cut every connection, as a network does."""
-        self.within(lambda: [task.cancel() for task in self.daemon._server._tasks])
+        writers = self.daemon._server._tasks.values()
+        self.within(lambda: [writer.transport.abort() for writer in tuple(writers)])
 
     @property
     def place(self) -> Place:

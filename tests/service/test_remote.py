@@ -23,8 +23,10 @@ from limnos.service.client import OpenRequest, Send, Session
 from limnos.service.place import MOST_PATH
 from limnos.service.remote import remote_kernel
 from limnos.store.audit import read_history
+from limnos.wire.frames import Notification
 from tests.service.daemons import daemon_of, opened, raw
 from tests.service.house import House, Talk, answering, call, of_type, run, step
+from tests.store.disks import full_disk
 
 WRITE = call("write_file", path="a.txt", content="x")
 
@@ -199,6 +201,24 @@ def test_a_reader_that_is_too_slow_is_told_and_catches_up_from_the_disk(tmp_path
         talk = run(story())
 
     assert [event.input for event in talk.of(TurnStarted)] == ["go", "again"]
+
+
+def test_the_end_of_a_turn_that_a_full_disk_refused_is_told_to_who_subscribes_after_it(
+    tmp_path: Path,
+) -> None:
+    with full_disk(tmp_path / "disk") as disk:
+        house = House(disk.folder)
+        with daemon_of(house, step("answer")) as running, raw(running) as person:
+            session = opened(person, house.work)
+            state = person.result("session.state", session=session)
+            with disk.filled(Path(state["path"]).stat().st_size):
+                person.result("session.send", session=session, text="x" * 5000, client_id="1")
+                person.result("session.state", session=session)
+                person.result("session.events", session=session, after=state["last_seq"])
+                frame = person.read()
+            assert isinstance(frame, Notification)
+            assert frame.params["event"]["type"] == "turn_finished"
+            assert "full" in frame.params["event"]["message"]
 
 
 def test_several_clients_are_in_one_session_and_the_last_one_out_closes_it(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from limnos.kernel.events import Event
+from limnos.kernel.events import Event, TurnResumed, TurnStarted
 
 
 class BehindError(Exception):
@@ -21,16 +21,21 @@ class Readers:
     """The readers of one session's events.
 
     `history` gives the persisted ones above a number, `newest` is the number of the newest of these.
+    `unsaved` is the end of a turn that the disk did not take: who has all the rest and comes
+    a moment later is told it too.
     """
 
     def __init__(self, history: Callable[[int], Sequence[Event]], newest: Callable[[], int]) -> None:
         self._history = history
         self._newest = newest
         self._over = False
+        self.unsaved: Event | None = None
         self._inboxes: dict[asyncio.Queue[Event | _Ended], int] = {}
 
     def tell(self, event: Event) -> None:
         """Give an event to every reader; one that is too far behind hears no more."""
+        if isinstance(event, TurnStarted | TurnResumed):
+            self.unsaved = None
         for inbox, bound in tuple(self._inboxes.items()):
             if bound and inbox.qsize() >= bound:
                 del self._inboxes[inbox]
@@ -57,9 +62,13 @@ class Readers:
         self._inboxes[inbox] = bound
         last = after
         try:
-            for event in self._history(after) if after < self._newest() else ():
+            behind = after < self._newest()
+            for event in self._history(after) if behind else ():
                 last = event.seq
                 yield event
+            if self.unsaved is not None and self.unsaved.seq > last and not behind:
+                last = self.unsaved.seq
+                yield self.unsaved
             while True:
                 item = await inbox.get()
                 if isinstance(item, _Ended):

@@ -236,7 +236,7 @@ def _episodes(events: tuple[Event, ...]) -> list[tuple[int, Episode]]:
     for place, event in enumerate(events):
         if isinstance(event, TurnStarted | TurnResumed):
             episodes.append((place + 1, Episode(event, [])))
-        elif episodes and event.turn == episodes[-1][1].head.turn and not event.agent:
+        elif episodes and event.turn == episodes[-1][1].head.turn:
             episodes[-1][1].events.append(event)
     return episodes
 

@@ -281,7 +281,7 @@ class Runner:
             await self._serve(resumed_by)
         except StorageError as error:
             # nothing can be written: who waits is told, the rest of the queue and the open turn stay
-            self.stream.tell(unsaved(self._turn, error))
+            self._readers.unsaved = self.stream.tell(unsaved(self._turn, error))
         finally:
             self._turn = None
 

@@ -147,8 +147,6 @@ class Conversation:
         """Take one more event; O(1), whatever the length of the session."""
         self.last_seq = max(self.last_seq, event.seq)
         match event:
-            case Event() if event.agent:
-                self._overhear(event)
             case TurnStarted():
                 self._begin_turn(event)
             case InputInjected():
@@ -185,17 +183,6 @@ class Conversation:
                 self.suspended = [one for one in self.suspended if one.turn != event.turn]
             case TurnFinished():
                 self.turn_open = False
-            case _:
-                pass
-
-    def _overhear(self, event: Event) -> None:
-        """Take what happened in a sub-agent: its call ids are taken, and what it used counts."""
-        match event:
-            case CallProposed():
-                self.call_ids.add(event.call)
-            case UsageRecorded():
-                self.last.tokens += event.prompt_tokens + event.completion_tokens
-                self.last.cost += Decimal(event.cost)
             case _:
                 pass
 

@@ -8,8 +8,7 @@ from limnos.kernel.fields import Fields
 class Event(Fields):
     """What all events share. `seq` grows by one per event of a session; `time` is ISO 8601 in UTC.
 
-    `turn` and `step` count from 1; 0 means outside of any. `agent` is the path of the sub-agent it happened
-    in (`1`, `1/2`), empty outside of any; `step` then is a step of that sub-agent.
+    `turn` and `step` count from 1; 0 means outside of any.
     """
 
     persisted: ClassVar[bool] = True
@@ -19,4 +18,3 @@ class Event(Fields):
     session: str = ""
     turn: int = 0
     step: int = 0
-    agent: str = ""

@@ -7,16 +7,13 @@ from limnos.kernel.events import EVENT_TYPES, PROTOCOL_VERSION, Event
 
 
 def to_record(event: Event) -> dict[str, Any]:
-    """The JSON object of `event`: `v`, the envelope, `type`, then its own fields; no `agent` for none."""
+    """The JSON object of `event`: `v`, the envelope, `type`, then its own fields."""
     values = event.__dict__
     record: dict[str, Any] = {"v": PROTOCOL_VERSION}
     for name in Event.fields:
         record[name] = values[name]
     record["type"] = event.type
-    record |= values
-    if not event.agent:
-        del record["agent"]
-    return record
+    return record | values
 
 
 def from_record(record: Mapping[str, Any]) -> Event | None:

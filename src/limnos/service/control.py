@@ -79,10 +79,16 @@ def stop(environment: Environment, seconds: float = CLOSE_SECONDS + 5) -> int:
     raise LimnosError(f"process {pid} does not end", "limnos logs")
 
 
-def _ways(place: Place, process: int, seconds: float) -> list[tuple[Callable[[], object], float]]:
-    link = Link(place, answer_seconds=2.0)
+def _ways(place: Place, process: int, seconds: float) -> list[tuple[Callable[[], None], float]]:
+    def ask() -> None:
+        link = Link(place, answer_seconds=2.0)
+        try:
+            link.call("daemon.stop", {}, again=False)
+        finally:
+            link.close()
+
     return [
-        (lambda: link.call("daemon.stop", {}, again=False), seconds),
+        (ask, seconds),
         (lambda: signal.pidfd_send_signal(process, signal.SIGTERM), min(seconds, 5.0)),
         (lambda: signal.pidfd_send_signal(process, signal.SIGKILL), 5.0),
     ]

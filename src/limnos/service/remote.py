@@ -13,7 +13,17 @@ from limnos.kernel.event_records import from_record
 from limnos.kernel.events import Event
 from limnos.kernel.seams import Answer
 from limnos.service.client import DaemonState, Job, Kernel, OpenRequest, Send, Session, SessionSummary, Undone
-from limnos.service.link import GONE, GONE_FIX, Link, LostError, NotOpenError, RefusedError, error_for, hello
+from limnos.service.link import (
+    CONNECT_SECONDS,
+    GONE,
+    GONE_FIX,
+    Link,
+    LostError,
+    NotOpenError,
+    RefusedError,
+    error_for,
+    hello,
+)
 from limnos.service.methods import error_of
 from limnos.service.parts import Joiner
 from limnos.service.place import Place, connected_socket
@@ -113,6 +123,10 @@ class RemoteSession:
             ask = Request(1, "session.events", {"session": self._id, "after": after})
             writer.write(encode(ask))
             joiner = Joiner()
+            async with asyncio.timeout(CONNECT_SECONDS):
+                welcome = decode(await _line(reader))
+            if not isinstance(welcome, Reply):
+                raise _error(welcome)
             while True:
                 frame = joiner.feed(decode(await _line(reader)))
                 if frame is None or isinstance(frame, Reply):

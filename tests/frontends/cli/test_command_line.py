@@ -30,7 +30,7 @@ limnos: an agent you can leave running
 Work      run  open  sessions  replay  export  rename  fork
 Trust     approvals  trust  config  secrets  doctor
 Grow      model  plugins
-Service   status  completion
+Service   up  down  logs  status  completion
 
   --json   events or records, one a line     --accessible  nothing is redrawn
   --plain  no columns    --no-color          --no-input    never ask

@@ -84,7 +84,7 @@ class OneShot:
         ticking.add_done_callback(self._ticked)
         client_id = None if text is None and self.session.interrupted else secrets.token_hex(16)
         # it listens before the turn begins: an end that cannot be saved is told only once
-        watching = asyncio.create_task(self._watch(client_id))
+        watching = asyncio.create_task(self._watch(client_id, self.session.last_seq))
         try:
             self._begin(text, client_id)
             acts = {signal.SIGINT: self._interrupt, **dict.fromkeys(ENDINGS, self._terminate)}
@@ -128,10 +128,10 @@ class OneShot:
         else:
             self.session.send(Send(text or "continue", client_id))
 
-    async def _turn_of(self, client_id: str | None) -> AsyncIterator[Event]:
+    async def _turn_of(self, client_id: str | None, after: int) -> AsyncIterator[Event]:
         """The events of the turn of our message, or without an id of the turns that go on."""
         begun: Event | None = None
-        async for event in self.session.events(self.session.last_seq):
+        async for event in self.session.events(after):
             if begun is None and self._begins(event, client_id):
                 begun = event
             if begun is not None and (client_id is None or event.turn == begun.turn):
@@ -149,8 +149,8 @@ class OneShot:
             case _:
                 return False
 
-    async def _watch(self, client_id: str | None) -> TurnFinished:
-        async for event in self._turn_of(client_id):
+    async def _watch(self, client_id: str | None, after: int) -> TurnFinished:
+        async for event in self._turn_of(client_id, after):
             self._show(event)
             if isinstance(event, TurnFinished) and not (client_id is None and event.set_aside):
                 return event

@@ -149,6 +149,17 @@ COMMANDS: dict[str, Command] = {
                 "limnos plugins graph --svg start.svg",
             ),
         ),
+        Command(
+            "up",
+            "Service",
+            "up",
+            "start the daemon: sessions go on when their terminal is closed",
+            ("limnos up", "limnos up --foreground"),
+        ),
+        Command("down", "Service", "down", "end the daemon", ("limnos down",)),
+        Command(
+            "logs", "Service", "logs", "what the daemon said", ("limnos logs", "limnos logs -n 200 --follow")
+        ),
         Command("status", "Service", "status", "what is there and what works now", ("limnos status",)),
         Command(
             "completion",

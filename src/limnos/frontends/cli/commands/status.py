@@ -9,26 +9,28 @@ from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.fetching import chosen_name
 from limnos.frontends.cli.starting import kernel
-from limnos.frontends.cli.times import when
+from limnos.frontends.cli.times import counted, duration, parse, when
 from limnos.frontends.cli.words import Option
-from limnos.service.client import SessionSummary
+from limnos.service.client import DaemonState, SessionSummary
 
 _LABEL = 10
 
 
 def status(console: Console, as_json: Annotated[bool, Option("--json", help="one record")] = False) -> None:
     """Show what is there and what works now."""
-    found = asyncio.run(_found(console))
+    found, daemon = asyncio.run(_found(console))
     settings = load(console.environment)
     states = Counter(session.state for session in found)
     model = chosen_name(settings)
     home = str(console.environment.home)
     if as_json:
-        console.record({"home": home, "model": model, "mode": settings.mode, "sessions": dict(states)})
+        told = None if daemon is None else {**daemon._asdict(), "uptime_s": _uptime(console, daemon)}
+        record = {"home": home, "model": model, "mode": settings.mode, "sessions": dict(states)}
+        console.record({**record, "daemon": told})
         return
     counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "none yet"
     rows = [
-        ("kernel", "in this process; no daemon"),
+        ("kernel", _where(console, daemon)),
         ("home", console.look.path(one_line(home))),
         ("model", f"{one_line(model)}, mode {settings.mode}"),
         ("sessions", counts),
@@ -45,9 +47,24 @@ def status(console: Console, as_json: Annotated[bool, Option("--json", help="one
         )
 
 
-async def _found(console: Console) -> list[SessionSummary]:
+def _where(console: Console, daemon: DaemonState | None) -> str:
+    if daemon is None:
+        return "in this process; no daemon"
+    up = duration(_uptime(console, daemon) * 1000)
+    open_ones = f"{counted(daemon.sessions, 'session')} open, {daemon.busy} working"
+    clients = counted(daemon.clients, "connection")
+    return f"daemon {one_line(daemon.version)}, process {daemon.pid}, up {up}, {open_ones}, {clients}"
+
+
+def _uptime(console: Console, daemon: DaemonState) -> int:
+    """Seconds since the daemon was started."""
+    started = parse(daemon.started)
+    return max(0, int((console.now() - started).total_seconds())) if started else 0
+
+
+async def _found(console: Console) -> tuple[list[SessionSummary], DaemonState | None]:
     async with kernel(console) as running:
-        return running.sessions()
+        return running.sessions(), running.daemon()
 
 
 FUNCTIONS = {"": status}
