@@ -170,8 +170,9 @@ def _large(subject: Subject) -> str:
             return fault
         with suppress(LeftOut):
             tool, name = subject.texted()
-            running.peer.shares = False
+            shares, running.peer.shares = running.peer.shares, False  # so that they go in the frame
             pending = running.begin(tool.name, {**(arguments(tool) or {}), name: "x" * LARGE})
+            running.peer.shares = shares
             return _checked(running, pending.request)
         return ""
 
