@@ -57,7 +57,7 @@ class Server:
         }
 
     def run(self) -> None:
-        """Read until the other side closes; then the arena is given back."""
+        """Read until the other side closes; what still works then is heard by nobody."""
         try:
             for frame in self._wire.frames():
                 if isinstance(frame, Request):
@@ -65,6 +65,7 @@ class Server:
                 elif isinstance(frame, Notification):
                     self._hear(frame)
         finally:
+            self._wire.close()
             self._payloads.close()
 
     def _request(self, request: Request) -> None:
