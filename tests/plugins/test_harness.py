@@ -228,3 +228,15 @@ def test_the_test_of_the_python_example_passes() -> None:
     )
 
     assert done.returncode == 0, done.stderr
+
+
+def test_what_is_still_at_work_when_it_is_closed_is_heard_by_nobody() -> None:
+    for _ in range(10):
+        with in_process(plugin, Surroundings(answers={})) as first:
+            first.begin("wait")
+            first.begin("sleep")
+            calls = list(range(1, 5))
+        with in_process(plugin) as second:
+            for _ in calls:
+                assert second.stage("look", {"text": "fine"}) == PASS
+            assert all(len(one) == 1 for one in second.peer.replies.values())
