@@ -5,6 +5,7 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -24,6 +25,7 @@ plugin = Plugin()
 plugin.provides("lamp")
 sent: list[tuple[str, str]] = []
 closed: list[str] = []
+over, ended = threading.Event(), threading.Event()
 
 
 @plugin.tool
@@ -45,9 +47,21 @@ def fail(call: Call) -> str:
 
 @plugin.tool
 def wait(call: Call) -> str:
-    while True:
-        call.check()
-        time.sleep(0.005)
+    plugin.log("waiting")
+    ended.clear()
+    try:
+        while True:
+            call.check()
+            time.sleep(0.005)
+    finally:
+        ended.set()
+
+
+@plugin.tool
+def late(call: Call) -> str:
+    plugin.log("begun")
+    over.wait(10)
+    return "late"
 
 
 @plugin.tool
@@ -231,12 +245,21 @@ def test_the_test_of_the_python_example_passes() -> None:
 
 
 def test_what_is_still_at_work_when_it_is_closed_is_heard_by_nobody() -> None:
-    for _ in range(10):
-        with in_process(plugin, Surroundings(answers={})) as first:
-            first.begin("wait")
-            first.begin("sleep")
-            calls = list(range(1, 5))
-        with in_process(plugin) as second:
-            for _ in calls:
-                assert second.stage("look", {"text": "fine"}) == PASS
-            assert all(len(one) == 1 for one in second.peer.replies.values())
+    with in_process(plugin) as first:
+        for _ in range(3):
+            first.begin("late")
+        assert first.peer.until(lambda: first.logs == ["begun"] * 3)
+    with in_process(plugin) as second:
+        over.set()
+        for _ in range(20):
+            assert second.stage("look", {"text": "fine"}) == PASS
+        assert second.call("late").text == "late"
+        assert all(len(one) == 1 for one in second.peer.replies.values())
+
+
+def test_calls_that_are_still_at_work_when_it_is_closed_are_stopped() -> None:
+    with in_process(plugin) as first:
+        first.begin("wait")
+        assert first.peer.until(lambda: first.logs == ["waiting"])
+
+    assert ended.wait(10)
