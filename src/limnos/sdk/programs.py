@@ -54,7 +54,8 @@ def _profile_record(profile: Profile) -> dict[str, Any]:
 
 def _profile(record: Mapping[str, Any]) -> Profile:
     lists = {name: tuple(map(_exact, cast("Sequence[str]", record[name]))) for name in _LISTS}
-    return Profile(**{**record, "workspace": _exact(record["workspace"]), **lists})
+    fields: dict[str, Any] = {**record, "workspace": _exact(record["workspace"]), **lists}
+    return Profile(**fields)
 
 
 def _plain(text: str) -> str:

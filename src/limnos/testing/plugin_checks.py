@@ -57,7 +57,7 @@ class Check(NamedTuple):
 @contextmanager
 def _raw(subject: Subject) -> Generator[Started]:
     """The process, not spoken to yet; killed at the end if it is still there."""
-    started = start_process(subject.folder, subject.around)
+    started = start_process(subject.command or subject.folder, subject.around, cwd=str(subject.folder))
     try:
         yield started
     finally:
