@@ -175,6 +175,16 @@ def test_a_channel_settings_and_the_end_of_a_session_reach_the_plugin(running: H
     assert running.peer.until(lambda: closed == ["s1"])
 
 
+def test_the_sdk_imports_no_event_loop_and_starts_no_programs() -> None:
+    code = "import sys, limnos.sdk.plugin; print({'asyncio', 'subprocess', 'tomllib'} & {*sys.modules})"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
+    )
+
+    assert done.stdout == "set()\n"
+
+
 def test_nothing_is_left_when_it_is_closed_or_forgotten() -> None:
     before = descriptors()
     for _ in range(20):
