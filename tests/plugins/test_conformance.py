@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from limnos.testing.plugin_checks import CHECKS
-from limnos.testing.plugins import run_conformance
+from limnos.testing.plugins import run_conformance, run_conformance_of
 from tests.architecture.source import ROOT
 
 EXAMPLES = ROOT / "docs" / "examples" / "plugins"
@@ -97,6 +97,22 @@ def test_a_plugin_by_hand_passes_all_checks(tmp_path: Path) -> None:
     report = run_conformance(faulty(tmp_path, "none"))
 
     assert {one.state for one in report.found} == {"passed"}, report.text()
+
+
+def test_a_command_without_a_manifest_is_checked_for_what_needs_no_tool() -> None:
+    report = run_conformance_of(["sh", "plugin.sh"], EXAMPLES / "shell")
+
+    assert report.passed, report.text()
+    assert {one.id for one in report.found if one.state == "left out"} == {
+        "ping.busy",
+        "arena.arguments",
+        "call.concurrent",
+        "call.cancel",
+        "call.unicode",
+        "call.descriptors",
+        "stage.outcome",
+    }
+    assert not run_conformance_of(["no-such-program"], EXAMPLES).passed
 
 
 @pytest.mark.parametrize("fault", FAULTS)

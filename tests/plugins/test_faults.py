@@ -236,12 +236,14 @@ async def test_an_older_generation_that_ends_late_does_not_touch_the_new_one(tmp
     code = """
 def on_call(number, params):
     if params["arguments"].get("text") == "die":
-        if not os.fork():  # in a session of its own it keeps the wire open
+        pid = os.fork()
+        if not pid:  # in a session of its own it keeps the wire open
             os.setsid()
             time.sleep(0.7)
             send(method="ready", params={"facilities": []})
             reply(1, text="late")
             os._exit(0)
+        on_its_own(pid)
         os._exit(1)
     reply(number, text=str(os.getpid()))
 """
@@ -280,6 +282,7 @@ def on_call(number, params):
         os.setsid()
         time.sleep(8)
         os._exit(0)
+    on_its_own(pid)
     open(params["arguments"]["file"], "w").write(str(pid))
     os._exit(3)
 """

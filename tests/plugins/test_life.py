@@ -11,6 +11,7 @@ import pytest
 
 from limnos.plugins.host import Member
 from limnos.plugins.manifest import PluginLimits, ToolDeclaration
+from limnos.plugins.process import profile_of
 from limnos.plugins.unit import Unavailable
 from limnos.process.sandbox import NoSandbox, probe
 from limnos.wire import frames
@@ -282,6 +283,7 @@ def on_call(number, params):
         while time.monotonic() < end:
             os.write(2, b"x" * 65536)
         os._exit(0)
+    on_its_own(pid)
     open(params["arguments"]["file"], "w").write(str(pid))
     os._exit(3)
 """
@@ -468,6 +470,34 @@ async def test_a_method_is_refused_without_its_capability(tmp_path: Path, held: 
         for name in ("kernel.publish", "tool.call"):
             assert results[name]["code"] == frames.NO_METHOD
         assert not done
+
+
+@pytest.mark.parametrize("method", ["settings.get", "settings.set"])
+async def test_settings_of_another_plugin_take_a_capability_of_their_own(tmp_path: Path, method: str) -> None:
+    async def service(asked: object) -> object:
+        return {"done": True}
+
+    asked = [(method, {"plugin": "other", "values": {}})]
+    own = [(method, {"plugin": "odd", "values": {}})]
+    for capabilities, code in (
+        ((), frames.REFUSED),
+        (("settings",), frames.REFUSED),
+        (("settings_cross",), 0),
+    ):
+        plugin = manifest(tmp_path, ASKS, capabilities=capabilities)
+        async with bench(tmp_path, plugin, services={method: service}) as host:
+            results = json.loads((await host.call(asked=asked)).text)
+            assert results[method]["code"] == code
+            assert ("settings_cross" in results[method]["message"]) == bool(code)
+            assert json.loads((await host.call(asked=own)).text)[method]["code"] == 0
+
+
+def test_a_capability_for_the_workspace_shows_no_folder_of_that_name(tmp_path: Path) -> None:
+    plugin = manifest(tmp_path, "", capabilities=("files:workspace:rw", "files:workspace", "files:/srv/a:rw"))
+
+    profile = profile_of(plugin, tmp_path / "data", ())
+
+    assert (profile.readable, profile.writable) == ((str(tmp_path),), ("/srv/a",))
 
 
 async def test_a_service_that_breaks_is_answered_and_noted(tmp_path: Path) -> None:

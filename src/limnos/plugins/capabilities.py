@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 
+from limnos.wire.methods import Params, SettingsGet, SettingsSet
 from limnos.wire.table import CORE, TO_KERNEL
 
 FILES = "files"
+CROSS = "settings_cross"
 
 
 def refusal(plugin: str, capabilities: Iterable[str], method: str) -> str:
@@ -18,6 +20,17 @@ def refusal(plugin: str, capabilities: Iterable[str], method: str) -> str:
     return (
         f"{method} takes the capability {known.capability}, which {plugin} has not:"
         f' add "{example}" to capabilities in its plugin.toml, then run limnos plugins lock'
+    )
+
+
+def crossing(plugin: str, capabilities: Iterable[str], params: Params) -> str:
+    """Why `plugin` may not reach for another plugin's settings with these parameters; empty when it may."""
+    other = params.plugin if isinstance(params, SettingsGet | SettingsSet) else ""
+    if other in ("", plugin) or holds(capabilities, CROSS):
+        return ""
+    return (
+        f"{params.type} of {other} takes the capability {CROSS}, which {plugin} has not:"
+        f' add "{CROSS}" to capabilities in its plugin.toml, then run limnos plugins lock'
     )
 
 

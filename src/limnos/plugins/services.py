@@ -10,7 +10,7 @@ from limnos.kernel.errors import LimnosError
 from limnos.kernel.seams import Blobs, Clock
 from limnos.kernel.tools import Report
 from limnos.plugins import payloads
-from limnos.plugins.capabilities import refusal
+from limnos.plugins.capabilities import crossing, refusal
 from limnos.plugins.connection import Connection
 from limnos.plugins.offered import FileChange
 from limnos.plugins.payloads import PayloadError
@@ -110,9 +110,13 @@ class Services:
         code, why = frames.REFUSED, refusal(unit.name, unit.manifest.capabilities, frame.method)
         if not why and method is not None:
             try:
-                return payloads.read(method.params, frame.params)
+                params = payloads.read(method.params, frame.params)
             except PayloadError as error:
                 code, why = frames.BAD_PARAMETERS, str(error)
+            else:
+                why = crossing(unit.name, unit.manifest.capabilities, params)
+                if not why:
+                    return params
         elif method is None:
             code = frames.NO_METHOD
         unit.log.note(f"refused: {why}")

@@ -1,10 +1,12 @@
 """The functions of a plugin by name, and what limnos told it at the start."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from limnos.kernel.stages import StageName
 from limnos.sdk.told import Told
+
+if TYPE_CHECKING:
+    from limnos.kernel.stages import StageName  # runs in an event loop, which a plugin may never need
 
 ToolHandler: TypeAlias = Callable[..., Any]
 StageHandler: TypeAlias = Callable[[dict[str, Any]], Any]

@@ -16,10 +16,9 @@ What the functions are called with, and what people read of them, stands in `plu
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from limnos.kernel.messages import ToolError as ToolError
-from limnos.kernel.stages import StageName
 from limnos.kernel.tools import Output as Output
 from limnos.kernel.tools import ToolFailure as ToolFailure
 from limnos.sdk import serving
@@ -32,6 +31,9 @@ from limnos.sdk.outcome import Deny as Deny
 from limnos.sdk.outcome import Outcome as Outcome
 from limnos.sdk.outcome import Rewrite as Rewrite
 from limnos.sdk.told import Kernel, Told
+
+if TYPE_CHECKING:
+    from limnos.kernel.stages import StageName
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,7 +58,7 @@ class Plugin(Handlers):
 
         return added if function is None else added(function)
 
-    def stage(self, stage: StageName, *, name: str = "") -> Callable[[F], F]:
+    def stage(self, stage: "StageName", *, name: str = "") -> Callable[[F], F]:
         """A handler of a stage; gets the payload as plain JSON and returns an `Outcome`."""
 
         def added(given: F) -> F:

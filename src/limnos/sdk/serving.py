@@ -57,7 +57,7 @@ class Server:
         }
 
     def run(self) -> None:
-        """Read until the other side closes; then the arena is given back."""
+        """Read until the other side closes; calls that still work then are stopped, and heard by nobody."""
         try:
             for frame in self._wire.frames():
                 if isinstance(frame, Request):
@@ -65,6 +65,8 @@ class Server:
                 elif isinstance(frame, Notification):
                     self._hear(frame)
         finally:
+            self._wire.close()
+            self._stop_calls()
             self._payloads.close()
 
     def _request(self, request: Request) -> None:
@@ -146,11 +148,14 @@ class Server:
         return {}
 
     def _stop(self, given: Mapping[str, Any]) -> Any:
-        for call in tuple(self._calls.values()):
-            call.stop()
+        self._stop_calls()
         if self._handlers.stopping is not None:
             self._run(self._handlers.stopping)
         return {}
+
+    def _stop_calls(self) -> None:
+        for call in tuple(self._calls.values()):
+            call.stop()
 
     def _call(self, call: Call, given: Mapping[str, Any]) -> Any:
         stopped = False

@@ -11,6 +11,7 @@ from limnos.wire.frames import Failure, Frame, FrameError, Notification, Reply, 
 
 _READ = 1 << 18
 ANSWER_S: Final = 60.0
+_GONE: Final = Failure(None, frames.UNAVAILABLE, "limnos closed the wire")
 
 
 class RefusedError(Exception):
@@ -31,6 +32,7 @@ class Wire:
         self._sending = threading.Lock()
         self._waiting: dict[int, SimpleQueue[Reply | Failure]] = {}
         self._next = 0
+        self._closed = False
 
     def frames(self) -> Iterator[Frame]:
         """What comes in, until the other side closes. What cannot be read is answered and skipped."""
@@ -46,11 +48,19 @@ class Wire:
                 if not self._settle(frame):
                     yield frame
 
+    def close(self) -> None:
+        """Nobody is there any more: what is sent from now on goes nowhere, and who waits is refused."""
+        with self._sending:
+            self._closed = True
+            waiting = tuple(self._waiting.values())
+        for box in waiting:
+            box.put(_GONE)
+
     def send(self, frame: Frame) -> None:
         """Write one frame. Raises FrameError for one that is too large or no JSON."""
         line = frames.encode(frame)
         with self._sending:
-            while line:
+            while line and not self._closed:
                 line = line[os.write(self._write, line) :]
 
     def notify(self, method: str, **params: Any) -> None:
@@ -64,6 +74,8 @@ class Wire:
             self._next += 1
             number = self._next
             self._waiting[number] = box
+            if self._closed:
+                box.put(_GONE)
         try:
             self.send(Request(number, method, params))
             answer = box.get(timeout=timeout_s)

@@ -57,7 +57,7 @@ class Check(NamedTuple):
 @contextmanager
 def _raw(subject: Subject) -> Generator[Started]:
     """The process, not spoken to yet; killed at the end if it is still there."""
-    started = start_process(subject.folder, subject.around)
+    started = start_process(subject.command or subject.folder, subject.around, cwd=str(subject.folder))
     try:
         yield started
     finally:
@@ -170,8 +170,9 @@ def _large(subject: Subject) -> str:
             return fault
         with suppress(LeftOut):
             tool, name = subject.texted()
-            running.peer.shares = False
+            shares, running.peer.shares = running.peer.shares, False  # so that they go in the frame
             pending = running.begin(tool.name, {**(arguments(tool) or {}), name: "x" * LARGE})
+            running.peer.shares = shares
             return _checked(running, pending.request)
         return ""
 

@@ -48,6 +48,7 @@ class Subject(NamedTuple):
     folder: Path
     manifest: Manifest
     samples: Mapping[str, Mapping[str, Any]] = {}
+    command: tuple[str, ...] = ()  # in place of the entry of the folder
 
     @property
     def around(self) -> Surroundings:
@@ -62,7 +63,7 @@ class Subject(NamedTuple):
 
     def started(self) -> Harness:
         """It, running."""
-        return over_wire(self.folder, self.around)
+        return over_wire(self.command or self.folder, self.around, cwd=str(self.folder))
 
     def tries(self, *, long: bool = False) -> list[tuple[str, Mapping[str, Any]]]:
         """Tools with arguments to call them with. Raises LeftOut when there are none."""

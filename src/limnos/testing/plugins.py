@@ -4,10 +4,11 @@ It starts the program, without a sandbox and with your rights, and calls those o
 effects.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from limnos.plugins.manifest import Manifest
 from limnos.plugins.reading import read_manifest
 from limnos.sdk.peer import NoAnswerError
 from limnos.sdk.wire import RefusedError
@@ -59,9 +60,17 @@ def run_conformance(folder: Path, samples: Mapping[str, Mapping[str, Any]] | Non
 
     Raises ManifestError when its `plugin.toml` is wrong. Takes some seconds; every wait has a limit.
     """
-    manifest = read_manifest(folder)
-    subject = Subject(folder, manifest, samples or {})
-    return Report(manifest.name, tuple(_found(check, subject) for check in CHECKS))
+    return _report(Subject(folder, read_manifest(folder), samples or {}))
+
+
+def run_conformance_of(command: Sequence[str], folder: Path) -> Report:
+    """Check a program that has no `plugin.toml` yet, run in `folder`; what needs tools is left out."""
+    manifest = Manifest(Path(command[0]).name, "0", "a command", str(folder), tuple(command))
+    return _report(Subject(folder, manifest, command=tuple(command)))
+
+
+def _report(subject: Subject) -> Report:
+    return Report(subject.manifest.name, tuple(_found(check, subject) for check in CHECKS))
 
 
 def _found(check: Check, subject: Subject) -> Found:

@@ -3,10 +3,10 @@
 import unittest
 from pathlib import Path
 
+from journal import plugin
+
 from limnos.sdk.harness import Surroundings, in_process, over_wire
 from limnos.sdk.plugin import PASS
-
-from journal import plugin
 
 NAMED = Surroundings(settings={"signature": "Yours, limnos"})
 

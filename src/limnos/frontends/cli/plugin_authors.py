@@ -3,6 +3,7 @@
 import asyncio
 import codecs
 import importlib.util
+import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,7 +21,7 @@ from limnos.plugins.reading import FILE, read_manifest
 from limnos.plugins.scaffold import scaffold
 from limnos.process.capture import run
 from limnos.process.spawn import ChildSpec
-from limnos.testing.plugins import run_conformance
+from limnos.testing.plugins import run_conformance, run_conformance_of
 
 _TEST_SECONDS = 300
 _Name = Annotated[str, Argument(metavar="NAME", help="the name of the plugin")]
@@ -54,18 +55,30 @@ def run_tests(
 
 def check_conformance(
     console: Console,
-    folder: Annotated[str, Argument(metavar="DIR", help="the folder of the plugin")],
+    words: Annotated[list[str], Argument(metavar="DIR", help="the folder of the plugin, or a command")],
     as_json: Annotated[bool, Option("--json", help="one record a line")] = False,
 ) -> int:
     """Check that a plugin keeps to the protocol; runs with your rights."""
-    place = _plugin_folder(console, folder)
-    report = run_conformance(place)
+    if Path(words[0]).is_dir():
+        report = run_conformance(_plugin_folder(console, words[0]))
+    else:
+        report = run_conformance_of([_program(words[0]), *words[1:]], Path.cwd())
     if as_json:
         for one in report.found:
             console.record(one._asdict())
     else:
         console.data(f"{visible(report.text())}\n")
     return 0 if report.passed else 1
+
+
+def _program(name: str) -> str:
+    """The file of a program. Raises UsageError."""
+    found = shutil.which(name)
+    if found is None:
+        raise UsageError(
+            f"{one_line(name)} is neither a folder nor a program", "limnos plugins conformance DIR"
+        )
+    return str(Path(found).absolute())
 
 
 def _plugin_folder(console: Console, folder: str) -> Path:
