@@ -9,6 +9,7 @@ from limnos import __version__
 from limnos.agent.clock import RandomIds, SystemClock
 from limnos.agent.commands import Commands
 from limnos.agent.edit_history import History, Undone
+from limnos.agent.fittings import Fittings
 from limnos.agent.jobs import Jobs, jobs_of
 from limnos.agent.masking import mask_of
 from limnos.agent.mentions import mentioned
@@ -16,7 +17,7 @@ from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
 from limnos.agent.prompt import HostFacts, host_facts, system_prompt
 from limnos.agent.questions import OpenQuestions
-from limnos.agent.runner import Fittings, Runner
+from limnos.agent.runner import Runner
 from limnos.agent.sessions import SessionFiles
 from limnos.agent.settings import Environment, Settings
 from limnos.agent.stored_rules import stored_rules
