@@ -365,6 +365,7 @@ SERVICE = (
         "D2",
         "A turn that was set aside survives the end of the process, and no call of it is run twice.",
         INTERRUPTING + "test_what_was_set_aside_survives_the_end_of_the_process",
+        KILLS + "test_turns_that_are_set_aside_survive_a_kill",
     ),
     _one(
         "D3",

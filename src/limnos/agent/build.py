@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from limnos import __version__
 from limnos.agent.clock import RandomIds, SystemClock
+from limnos.agent.fittings import Fittings
 from limnos.agent.masking import mask_of
 from limnos.agent.mentions import mentioned
 from limnos.agent.models import Sources, choose, prices
@@ -15,7 +16,7 @@ from limnos.agent.plugin_services import House, Room
 from limnos.agent.plugins import Plugins
 from limnos.agent.prompt import HostFacts, host_facts, system_prompt
 from limnos.agent.questions import OpenQuestions
-from limnos.agent.runner import Fittings, Runner
+from limnos.agent.runner import Runner
 from limnos.agent.session_tools import Ground, tools_of
 from limnos.agent.sessions import SessionFiles
 from limnos.agent.settings import KEYS, Environment, Settings, load

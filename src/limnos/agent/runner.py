@@ -1,50 +1,24 @@
 """One open session: what waits, the running turn, those set aside for it, and who listens."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sized
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Sized
 
 from limnos.agent.edit_history import Undone
+from limnos.agent.fittings import Fittings
 from limnos.agent.frames import Frame, abandon, end_frame, frame_of, restored, speakers, unsaved
 from limnos.agent.listening import Readers
-from limnos.agent.questions import OpenQuestions
 from limnos.agent.scheduling import MAX_QUEUE, SAFE_SECONDS, Input, Queue, Rank, check_level, may_pre_empt
-from limnos.agent.session_jobs import Listed, SessionJobs
+from limnos.agent.session_jobs import Listed
 from limnos.kernel.cancel import Cancel, StopReason
 from limnos.kernel.errors import LimitError, StorageError, UsageError
 from limnos.kernel.events import Event, InputDropped, InputInjected, TurnFinished, TurnStarted, TurnSuspended
 from limnos.kernel.limits import Meter
-from limnos.kernel.loop import Loop
 from limnos.kernel.recovery import resume
 from limnos.kernel.seams import Answer, Principal, parse_principal
 from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Turn
 
 MAX_INPUT = 1_000_000  # characters
-
-
-class Fittings(NamedTuple):
-    """What a runner needs beside the stream; made by `agent.build`.
-
-    `meter` makes the meter of one turn, `finish` gives back what the session holds (the log and its lock).
-    `new_turn` is told how many questions the turn has had, and says how many the one before had.
-    """
-
-    loop: Loop
-    questions: OpenQuestions
-    new_turn: Callable[[int], int]
-    names_in: Callable[[str], list[str]]
-    meter: Callable[[], Meter]
-    history: Callable[[int], list[Event]]
-    finish: Callable[[], None]
-    jobs: SessionJobs
-    undo: Callable[[], Undone | None]
-    persona: str
-    model: str
-    mode: str
-    attended: bool
-    trusted: bool
-    grace_seconds: float
 
 
 class Runner:

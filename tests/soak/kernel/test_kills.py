@@ -17,7 +17,7 @@ from limnos.agent.clock import SystemClock
 from limnos.agent.replay import verify
 from limnos.agent.settings import load, read_environment
 from limnos.kernel.conversation import fold
-from limnos.kernel.events import CallFinished, CallStarted, Event, TurnFinished
+from limnos.kernel.events import CallFinished, CallStarted, Event, TurnFinished, TurnStarted
 from limnos.kernel.pairing import check_pairing
 from limnos.service.client import OpenRequest, Send
 from limnos.service.local import local_kernel
@@ -28,7 +28,7 @@ SEED = 20260314
 DEADLINE_S = 60
 
 
-def kill_at(seed: int, folder: Path) -> tuple[Path, list[tuple[str, int]]]:
+def kill_at(seed: int, folder: Path, *more: str) -> tuple[Path, list[tuple[str, int]]]:
     """Run the victim and kill its group at a seeded event and delay; returns its log and what it said."""
     chance = random.Random(seed)
     home, work = folder / "home", folder / "work"
@@ -36,7 +36,7 @@ def kill_at(seed: int, folder: Path) -> tuple[Path, list[tuple[str, int]]]:
     work.mkdir()
     after, delay = chance.randrange(2, 110), chance.random() * 0.02
     victim = subprocess.Popen(
-        [sys.executable, "-m", "tests.soak.kernel.victim", str(home), str(work)],
+        [sys.executable, "-m", "tests.soak.kernel.victim", str(home), str(work), *more],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -113,9 +113,9 @@ def go_on(folder: Path, log: Path) -> list[Event]:
     return list(read_history(log).events)
 
 
-def check(seed: int, folder: Path) -> None:
+def check(seed: int, folder: Path, *more: str) -> None:
     """One kill, one restart, all promises."""
-    log, said = kill_at(seed, folder)
+    log, said = kill_at(seed, folder, *more)
     before = read_history(log)
     written = {event.seq: event.type for event in before.events}
     for kind, seq in said:
@@ -134,7 +134,10 @@ def check(seed: int, folder: Path) -> None:
     conversation = fold(events)
     messages = [message for unit in conversation.units for message in unit.messages()]
     assert check_pairing(messages).valid, f"seed {seed}: the pairing is broken"
-    assert not conversation.turn_open, f"seed {seed}: a turn has no end"
+    assert not conversation.unfinished, f"seed {seed}: a turn has no end"
+    begun = [event.turn for event in events if isinstance(event, TurnStarted)]
+    ended = [event.turn for event in events if isinstance(event, TurnFinished)]
+    assert sorted(begun) == sorted(ended), f"seed {seed}: a turn has no end, or two"
     found = verify(log, SystemClock())
     assert found.divergence is None, f"seed {seed}: {found.divergence}"
 
@@ -142,6 +145,17 @@ def check(seed: int, folder: Path) -> None:
 @pytest.mark.parametrize("number", range(20))
 def test_a_killed_process_loses_nothing_and_repeats_nothing(number: int, tmp_path: Path) -> None:
     check(SEED + number, tmp_path)
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_turns_that_are_set_aside_survive_a_kill(number: int, tmp_path: Path) -> None:
+    check(SEED + number, tmp_path, "interrupts")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(200))
+def test_two_hundred_kills_among_interrupts(number: int, tmp_path: Path) -> None:
+    check(SEED + number, tmp_path, "interrupts")
 
 
 @pytest.mark.soak

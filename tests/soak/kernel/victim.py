@@ -1,6 +1,7 @@
 """A process that runs turns until somebody kills it. Every real run of a tool leaves a line in `effects`.
 
-usage: python -m tests.soak.kernel.victim HOME FOLDER; it prints a line for each event.
+usage: python -m tests.soak.kernel.victim HOME FOLDER [interrupts]; it prints a line for each event. With
+`interrupts` the first pieces of some replies call for a critical input that goes before them.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ def script(folder: Path) -> Path:
     return path
 
 
-async def main(home: str, folder: str) -> None:
+async def main(home: str, folder: str, *, interrupts: bool) -> None:
     """Run the turns, approving every command, and tell of each event on stdout."""
     variables = {
         "HOME": home,
@@ -58,6 +59,8 @@ async def main(home: str, folder: str) -> None:
     async for event in session.events():
         print(event.type, event.seq, flush=True)
         _approve(session, event)
+        if interrupts and event.type == "text_delta" and event.seq % 7 == 0:
+            session.send(Send("urgent", f"u{event.seq}", level=4, interrupt=True))
         finished += event.type == "turn_finished"
         if finished == TURNS:
             break
@@ -71,4 +74,4 @@ def _approve(session: Session, event: Event) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2]))
+    asyncio.run(main(sys.argv[1], sys.argv[2], interrupts="interrupts" in sys.argv[3:]))
