@@ -18,7 +18,7 @@ from limnos.kernel.seams import Blobs, Clock
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.tools import Output, Tool, ToolContext
 from limnos.plugins.catalogue import catalogue
-from limnos.plugins.locked import Lock
+from limnos.plugins.locked import Lock, Locked
 from limnos.plugins.manifest import ChannelDeclaration, Manifest, ToolDeclaration
 from limnos.plugins.offered import SessionSide, sending_tool_of, tool_of
 from limnos.plugins.places import builtin_folders, log_of
@@ -43,6 +43,8 @@ class Plugins:
         self._house = house
         self._rooms: dict[str, Room] = {}
         self._crashed: set[str] = set()
+        self._beginning: asyncio.Task[None] | None = None
+        self._is_daemon = False
 
     @cached_property
     def lock(self) -> Lock:
@@ -68,11 +70,18 @@ class Plugins:
         host.listen(self._changed)
         return host
 
+    def begin(self, *, daemon: bool) -> None:
+        """Start the eager plugins meanwhile; those that only a daemon has, only there. Again is fine."""
+        self._is_daemon |= daemon
+        eager = [one for one in self.lock.plugins if one.starts and one.manifest.start == "eager"]
+        if self._beginning is None and any(map(self._is_here, eager)):
+            self._beginning = asyncio.create_task(self.host.begin(daemon=daemon))
+
     def tools(self, side: SessionSide) -> list[Tool]:
         """The tools of all plugins for one session; those of a plugin that cannot run say why when called."""
         found: list[Tool] = []
         for locked in self.lock.plugins:
-            if locked.disabled:
+            if locked.disabled or not self._is_here(locked):
                 continue
             name, look = locked.name, partial(self._preflight, locked.name)
             for tool in locked.manifest.tools:
@@ -106,6 +115,9 @@ class Plugins:
         """End all of them."""
         if self._is_hosting:
             await self.host.close()
+
+    def _is_here(self, locked: Locked) -> bool:
+        return self._is_daemon or not locked.manifest.daemon_only
 
     @property
     def _is_hosting(self) -> bool:

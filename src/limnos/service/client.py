@@ -182,6 +182,17 @@ class DaemonState(NamedTuple):
     busy: int
 
 
+class PluginState(NamedTuple):
+    """A plugin of a running kernel. `generation` counts its starts; `pid` is 0 when nothing runs."""
+
+    name: str
+    state: str
+    why: str
+    generation: int
+    pid: int
+    start_ms: float
+
+
 class Kernel(Protocol):
     """A running kernel."""
 
@@ -214,6 +225,18 @@ class Kernel(Protocol):
 
     def export(self, session: str, form: Literal["markdown", "openai"]) -> str:
         """The whole conversation as text."""
+        ...
+
+    def plugins(self) -> list[PluginState]:
+        """How each plugin does, in the order in which they start."""
+        ...
+
+    async def restart_plugin(self, name: str) -> None:
+        """Start a plugin anew, also one that crashed too often. Raises LimnosError."""
+        ...
+
+    async def stop_plugin(self, name: str) -> None:
+        """End a plugin until somebody restarts it. Raises LimnosError."""
         ...
 
     def daemon(self) -> DaemonState | None:

@@ -74,6 +74,7 @@ class Daemon:
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
         self._say(f"ready, process {os.getpid()}, {self.place.socket}")
         ready()
+        self.kernel.begin_plugins(daemon=True)
         await self.stopping.wait()
         self._say("stopping")
         try:

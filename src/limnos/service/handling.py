@@ -117,6 +117,18 @@ class Handling:
         """See `service.client`."""
         return self.kernel.export(params.session, params.form)
 
+    async def plugins(self, connection: Connection, params: methods.Nothing) -> list[list[Any]]:
+        """See `service.client`."""
+        return [list(one) for one in self.kernel.plugins()]
+
+    async def restart_plugin(self, connection: Connection, params: methods.OfPlugin) -> None:
+        """See `service.client`."""
+        await self.kernel.restart_plugin(params.name)
+
+    async def stop_plugin(self, connection: Connection, params: methods.OfPlugin) -> None:
+        """See `service.client`."""
+        await self.kernel.stop_plugin(params.name)
+
     async def status(self, connection: Connection, params: methods.Nothing) -> dict[str, Any]:
         """What the daemon says of itself."""
         sessions = self.rooms.open_sessions()
@@ -283,6 +295,9 @@ _KERNEL: dict[str, _OnKernel] = {
     "kernel.fork": Handling.fork,
     "kernel.rename": Handling.rename,
     "kernel.export": Handling.export,
+    "kernel.plugins": Handling.plugins,
+    "kernel.restart_plugin": Handling.restart_plugin,
+    "kernel.stop_plugin": Handling.stop_plugin,
     "daemon.status": Handling.status,
     "daemon.stop": Handling.stop_daemon,
 }

@@ -27,6 +27,7 @@ from limnos.service.client import (
     Job,
     Kernel,
     OpenRequest,
+    PluginState,
     Send,
     Session,
     SessionState,
@@ -187,6 +188,7 @@ class LocalKernel:
         settings = with_workspace(self._settings, Path(cwd)) if trusted else self._settings
         settings = _overridden(settings, how)
         model = self._model(settings)
+        self.begin_plugins(daemon=False)
         runner = open_session(self._base, settings, model, Opening(path, session, cwd, how.attended, trusted))
         opened = LocalSession(runner, path)
         self._open = [*(session for session in self._open if not session.closed), opened]
@@ -245,6 +247,25 @@ class LocalKernel:
         titles = [event.title for event in events if isinstance(event, SessionChanged) and event.title]
         title = titles[-1] if titles else conversation.title or session
         return deferred.export.export_markdown(conversation, title, scanner)
+
+    def plugins(self) -> list[PluginState]:
+        """See `Kernel`."""
+        return [
+            PluginState(one.name, one.state, one.why, one.generation, one.pid, one.start_ms)
+            for one in self._base.plugins.host.standings
+        ]
+
+    async def restart_plugin(self, name: str) -> None:
+        """See `Kernel`."""
+        await self._base.plugins.host.restart(name)
+
+    async def stop_plugin(self, name: str) -> None:
+        """See `Kernel`."""
+        await self._base.plugins.host.stop(name)
+
+    def begin_plugins(self, *, daemon: bool) -> None:
+        """Start the plugins that do not wait for their first use; they go on starting meanwhile."""
+        self._base.plugins.begin(daemon=daemon)
 
     def daemon(self) -> DaemonState | None:
         """See `Kernel`."""

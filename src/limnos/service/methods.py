@@ -158,6 +158,12 @@ class StopJob(OfSession):
     name: str
 
 
+class OfPlugin(Params):
+    """A plugin by its name."""
+
+    name: str
+
+
 class Method(NamedTuple):
     """One method and who may call it."""
 
@@ -175,6 +181,9 @@ METHODS: Final[Mapping[str, Method]] = {
     "kernel.fork": Method(Fork),
     "kernel.rename": Method(Rename),
     "kernel.export": Method(Export),
+    "kernel.plugins": Method(Nothing),
+    "kernel.restart_plugin": Method(OfPlugin),
+    "kernel.stop_plugin": Method(OfPlugin),
     "session.state": Method(OfSession, _BOTH),
     "session.history": Method(History),
     "session.events": Method(Events, _BOTH),

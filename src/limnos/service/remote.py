@@ -12,7 +12,17 @@ from limnos.kernel.errors import LimnosError
 from limnos.kernel.event_records import from_record
 from limnos.kernel.events import Event
 from limnos.kernel.seams import Answer
-from limnos.service.client import DaemonState, Job, Kernel, OpenRequest, Send, Session, SessionSummary, Undone
+from limnos.service.client import (
+    DaemonState,
+    Job,
+    Kernel,
+    OpenRequest,
+    PluginState,
+    Send,
+    Session,
+    SessionSummary,
+    Undone,
+)
 from limnos.service.link import (
     CONNECT_SECONDS,
     GONE,
@@ -311,6 +321,18 @@ class RemoteKernel:
     def export(self, session: str, form: Literal["markdown", "openai"]) -> str:
         """See `Kernel`."""
         return str(self.call("kernel.export", {"session": session, "form": form}))
+
+    def plugins(self) -> list[PluginState]:
+        """See `Kernel`."""
+        return [PluginState(*row) for row in self.call("kernel.plugins", {})]
+
+    async def restart_plugin(self, name: str) -> None:
+        """See `Kernel`."""
+        await asyncio.to_thread(self._slow.call, "kernel.restart_plugin", {"name": name})
+
+    async def stop_plugin(self, name: str) -> None:
+        """See `Kernel`."""
+        await asyncio.to_thread(self._slow.call, "kernel.stop_plugin", {"name": name})
 
     def daemon(self) -> DaemonState | None:
         """See `Kernel`."""

@@ -12,17 +12,23 @@ from limnos.plugins.locked import Broken, Locked
 from limnos.plugins.locking import Change
 from limnos.plugins.trees import Changes
 from limnos.plugins.words import may
+from limnos.service.client import PluginState
 
 MOST_FILES = 20
-SIGNS = {"ready": "done", "disabled": "idle", "down": "failed", "broken": "failed"}
+SIGNS = {
+    "ready": "done", "running": "done", "starting": "idle", "stopping": "idle", "disabled": "idle",
+    "stopped": "failed", "down": "failed", "broken": "failed",
+}  # fmt: skip
 
 
-def state(plugin: Locked | Broken) -> tuple[str, str]:
-    """A word for how a plugin stands, and why."""
+def state(plugin: Locked | Broken, live: PluginState | None = None) -> tuple[str, str]:
+    """A word for how a plugin stands, and why; `live` is how it does in a limnos that runs."""
     if isinstance(plugin, Broken):
         return "broken", plugin.reason
     if plugin.disabled:
         return "disabled", ""
+    if live is not None and live.state != "idle":
+        return live.state, live.why
     return ("down", plugin.down) if plugin.down else ("ready", "")
 
 

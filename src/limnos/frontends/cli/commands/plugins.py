@@ -27,6 +27,7 @@ from limnos.plugins.locking import Change, accept, propose
 from limnos.plugins.own_settings import change_settings, read_settings
 from limnos.plugins.places import builtin_folders, log_of
 from limnos.sdk.schema import SchemaValidator
+from limnos.service.client import PluginState
 from limnos.store.log_lines import last_lines
 from limnos.store.whole import storage_error, write_whole
 
@@ -43,19 +44,22 @@ def list_plugins(
     """Show all plugins and whether they start."""
     found = _catalogue(console)
     plugins: list[Locked | Broken] = sorted([*found.plugins, *found.broken], key=lambda one: one.name)
+    live = plugins_control.states(console.environment)
     if as_json:
         for one in plugins:
-            console.record(_record(one))
+            console.record(_record(one, live.get(one.name)))
         return
     people = console.terminal.columns_for_lists
     if not plugins and people:
         console.say("no plugin is installed  next: limnos plugins install FOLDER")
         return
     header = ("name", "state", "version", "tools", "what it is")
-    rows = [_row(one, state(one)[1] if not people else "") for one in plugins]
-    console.rows(header, rows, [SIGNS[state(one)[0]] for one in plugins])
-    for one in plugins:
-        word, why = state(one)
+    states = [state(one, live.get(one.name)) for one in plugins]
+    rows = [
+        _row(one, word, why if not people else "") for one, (word, why) in zip(plugins, states, strict=True)
+    ]
+    console.rows(header, rows, [SIGNS[word] for word, _ in states])
+    for one, (word, why) in zip(plugins, states, strict=True):
         if people and why:
             console.say_line(console.look.signed(SIGNS[word], one_line(f"{one.name}: {why}")))
 
@@ -154,7 +158,8 @@ def show_graph(
     svg: Annotated[str, Option("--svg", metavar="FILE", help="write a picture of it")] = "",
 ) -> None:
     """Show who waits for whom at a start."""
-    graph = graph_of(_catalogue(console))
+    live = plugins_control.states(console.environment).values()
+    graph = graph_of(_catalogue(console), {one.name: one.start_ms for one in live if one.start_ms})
     if svg:
         try:
             write_whole(Path(svg).absolute(), as_svg(graph).encode())
@@ -223,17 +228,16 @@ def _known(console: Console, name: str) -> str:
     return name
 
 
-def _row(plugin: Locked | Broken, why: str) -> tuple[str, ...]:
+def _row(plugin: Locked | Broken, word: str, why: str) -> tuple[str, ...]:
     """One row; `why` stands in the place of the description."""
-    word, _ = state(plugin)
     if isinstance(plugin, Broken):
         return plugin.name, word, "", "", why
     manifest = plugin.manifest
     return plugin.name, word, manifest.version, str(len(manifest.tools)), why or manifest.description
 
 
-def _record(plugin: Locked | Broken) -> dict[str, Any]:
-    word, why = state(plugin)
+def _record(plugin: Locked | Broken, live: PluginState | None) -> dict[str, Any]:
+    word, why = state(plugin, live)
     if isinstance(plugin, Broken):
         return {"name": plugin.name, "state": word, "reason": why, "folder": plugin.folder}
     manifest = plugin.manifest
@@ -250,6 +254,8 @@ def _record(plugin: Locked | Broken) -> dict[str, Any]:
         "provides": list(manifest.provides),
         "needs": [need._asdict() for need in plugin.needs],
         "tools": [tool.name for tool in manifest.tools],
+        "pid": live.pid if live is not None else 0,
+        "starts": live.generation if live is not None else 0,
     }
 
 
