@@ -11,7 +11,6 @@ import pytest
 
 from limnos.plugins.host import Member
 from limnos.plugins.manifest import PluginLimits, ToolDeclaration
-from limnos.plugins.process import profile_of
 from limnos.plugins.unit import Unavailable
 from limnos.process.sandbox import NoSandbox, probe
 from limnos.wire import frames
@@ -490,14 +489,6 @@ async def test_settings_of_another_plugin_take_a_capability_of_their_own(tmp_pat
             assert results[method]["code"] == code
             assert ("settings_cross" in results[method]["message"]) == bool(code)
             assert json.loads((await host.call(asked=own)).text)[method]["code"] == 0
-
-
-def test_a_capability_for_the_workspace_shows_no_folder_of_that_name(tmp_path: Path) -> None:
-    plugin = manifest(tmp_path, "", capabilities=("files:workspace:rw", "files:workspace", "files:/srv/a:rw"))
-
-    profile = profile_of(plugin, tmp_path / "data", ())
-
-    assert (profile.readable, profile.writable) == ((str(tmp_path),), ("/srv/a",))
 
 
 async def test_a_service_that_breaks_is_answered_and_noted(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ start = "eager"
 license = "MIT"
 provides = ["weather"]
 needs = ["files@local", "timer"]
-capabilities = ["network", "files:workspace:rw", "files:~/maps"]
+capabilities = ["network", "files:/srv/notes:rw", "files:~/maps"]
 scenes = ["travel"]
 daemon_only = true
 group = "sky"
@@ -113,7 +113,7 @@ def test_a_whole_manifest_is_read(folder: Path) -> None:
     assert (read.name, read.version, read.start, read.folder) == ("weather", "1.0", "eager", str(folder))
     assert read.entry == ("python:weather",)
     assert read.needs == ("files@local", "timer")
-    assert read.capabilities == ("network", "files:workspace:rw", "files:~/maps")
+    assert read.capabilities == ("network", "files:/srv/notes:rw", "files:~/maps")
     (tool,) = read.tools
     assert tool.parameters["required"] == ["town"]
     assert tool.parameters["properties"]["days"] == {

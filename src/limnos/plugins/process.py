@@ -245,8 +245,6 @@ def _confined(manifest: Manifest, process: PluginProcess, data: Path, around: Su
 def profile_of(manifest: Manifest, data: Path, hidden: tuple[str, ...]) -> Profile:
     """What a third-party plugin may see and do: its own folders, and what its capabilities name."""
     named = [one.removeprefix(_FILES) for one in manifest.capabilities if one.startswith(_FILES)]
-    # `workspace` is no folder: which one it is differs from call to call, and a process serves all of them
-    named = [one for one in named if one.removesuffix(":rw") != "workspace"]
     writable = tuple(os.path.expanduser(one.removesuffix(":rw")) for one in named if one.endswith(":rw"))
     readable = tuple(os.path.expanduser(one) for one in named if not one.endswith(":rw"))
     return Profile(

@@ -104,7 +104,7 @@ def _manifest(top: Table, folder: Path, builtin: bool) -> Manifest:
         start=cast("Literal['eager', 'on_demand']", start),
         provides=top.texts("provides", _FACILITY, "the name of a facility, such as files"),
         needs=top.texts("needs", _NEED, "the name of a facility, such as files or files@PLUGIN"),
-        capabilities=_capabilities(top),
+        capabilities=_capabilities(top, builtin=builtin),
         tools=tuple(tools),
         stages=tuple(stages),
         channels=_without_unnamed(channels),
@@ -212,16 +212,16 @@ def _program_fault(program: str, folder: Path) -> str:
     return "" if mode & stat.S_IXUSR else "it may not be run (chmod +x)"
 
 
-def _capabilities(top: Table) -> tuple[str, ...]:
+def _capabilities(top: Table, *, builtin: bool) -> tuple[str, ...]:
     known = [name for name in CAPABILITIES if name != _FILES]
     names = top.texts("capabilities")
     for number, name in enumerate(names):
-        fault = _folder_fault(name) if name.startswith(_FILES) else ""
+        fault = _folder_fault(name, builtin=builtin) if name.startswith(_FILES) else ""
         if fault:
             top.page.fault(
                 ("capabilities", number),
                 f"is {shown(name)}: {fault}",
-                "write files:PATH or files:PATH:rw; PATH is absolute, in ~, or workspace",
+                "write files:PATH or files:PATH:rw, where PATH is absolute or in ~",
             )
         elif name not in known and not name.startswith(_FILES):
             fix = f"there are: {', '.join(known)}, files:PATH, files:PATH:rw"
@@ -229,10 +229,10 @@ def _capabilities(top: Table) -> tuple[str, ...]:
     return names
 
 
-def _folder_fault(name: str) -> str:
+def _folder_fault(name: str, *, builtin: bool) -> str:
     path = name.removeprefix(_FILES).removesuffix(_WRITE)
     if path == "workspace":
-        return ""
+        return "" if builtin else "a process serves all sessions, and each works in another folder"
     if ":" in path:
         return "a folder with a colon in its name, or another right than rw"
     if not path.startswith(("/", "~/")):

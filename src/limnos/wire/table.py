@@ -80,7 +80,7 @@ CAPABILITIES: Final[Mapping[str, str]] = {
     "approvals": "pass on a person's answer to a question",
     "network": "fetch through limnos",
     "network:raw": "open connections of its own",
-    "files:": "files:PATH shows a folder, files:PATH:rw lets it be changed; PATH may be workspace",
+    "files:": "files:PATH shows a folder, files:PATH:rw lets it be changed",
     "process": "start programs",
     "display": "reach the person's display",
 }
