@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from limnos.agent import export as export
+    from limnos.agent import git_calls as git_calls
     from limnos.agent import shell as shell
     from limnos.process import sandbox as sandbox
     from limnos.sdk import programs as programs
 
 _PARTS = {
     "export": "limnos.agent.export",
+    "git_calls": "limnos.agent.git_calls",
     "programs": "limnos.sdk.programs",
     "sandbox": "limnos.process.sandbox",
     "shell": "limnos.agent.shell",

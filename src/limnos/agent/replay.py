@@ -23,7 +23,9 @@ from limnos.agent.recorded import (
     RecordedTools,
     RecordEnds,
 )
-from limnos.agent.session_tools import arranged, kernel_tools
+from limnos.agent.session_jobs import SessionJobs
+from limnos.agent.session_tools import kernel_tools
+from limnos.agent.toolbox.views import views_of
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
@@ -268,6 +270,10 @@ def _no_settings(plugin: str) -> dict[str, Any]:
     return {}
 
 
+async def _nothing_ends(job: str) -> None:
+    """A replay runs no jobs."""
+
+
 def _not_shown(news: object) -> None:
     """What a replay would tell again is not shown."""
 
@@ -287,7 +293,9 @@ def _today(clock: Clock, cwd: str) -> Registry:
     members = [Member(one.manifest) for one in read_builtins(builtin_folders())[0]]
     around = Surroundings(clock, Path(cwd), (), _no_settings, lambda: NoSandbox("a replay runs nothing", ""))
     host = Host(members, around, Services(clock, _NoBlobs(), {}))
-    theirs = arranged(host.tools(SessionSide()), Files(Path(cwd)), commands, 60.0)
+    jobs = SessionJobs(_not_shown, _nothing_ends)
+    views = views_of(commands, Files(Path(cwd)), jobs, 60.0, Path(cwd))
+    theirs = [views.looked_at(tool) or tool for tool in host.tools(SessionSide())]
     register(registry, [*theirs, *kernel_tools(clock, lambda: "UTC", _not_shown, _NoBlobs())])
     return registry
 

@@ -5,20 +5,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from limnos.agent.commands import Commands
 from limnos.agent.edit_history import History, Undone, in_loop
 from limnos.agent.plugins import Plugins
 from limnos.agent.session_jobs import SessionJobs
 from limnos.agent.settings import Environment, Settings
-from limnos.agent.toolbox import files as file_view
-from limnos.agent.toolbox import shell as shell_view
 from limnos.agent.toolbox.kernel import block_tool, clock_tool, plan_tool
+from limnos.agent.toolbox.shell import JOBS
+from limnos.agent.toolbox.views import Views, views_of
 from limnos.agent.workbench import commands_of
 from limnos.kernel.events import Event, PlanUpdated
 from limnos.kernel.seams import Blobs, Clock
 from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import Tool
 from limnos.plugins.adapters import SessionSide
+from limnos.plugins.places import data_of
 from limnos.plugins.services import FileChange
 from limnos.sdk.files import Files
 
@@ -56,12 +56,11 @@ def tools_of(
     history = History(ground.blobs, in_loop(stream.emit), events)
     jobs = SessionJobs(stream.emit, partial(plugins.end_job, session, folder), events)
     commands = commands_of(ground.environment, settings, folder)
-    seconds = settings.command_seconds
-    side = SessionSide(
-        session, partial(_record, history), partial(shell_view.order_of, commands, jobs, seconds)
-    )
+    scratch = data_of(ground.environment.home, "code") / "scratch" / session
+    views = views_of(commands, files, jobs, settings.command_seconds, scratch)
+    side = SessionSide(session, partial(_record, history), views.order)
     tools = [
-        *arranged(plugins.host.tools(side), files, commands, seconds),
+        *arranged(plugins.host.tools(side), views),
         *kernel_tools(
             ground.clock,
             lambda: ground.environment.zone,
@@ -78,9 +77,12 @@ def tools_of(
     )
 
 
-def arranged(tools: Sequence[Tool], files: Files, commands: Commands, seconds: float) -> list[Tool]:
-    """The tools of plugins with what the gate knows of them, in the order in which models see them."""
-    return sorted((_looked_at(tool, files, commands, seconds) for tool in tools), key=_place)
+def arranged(tools: Sequence[Tool], views: Views) -> list[Tool]:
+    """The tools of plugins with what the gate knows of them, in the order in which models see them.
+
+    Those that cannot work here are left out.
+    """
+    return sorted(filter(None, map(views.looked_at, tools)), key=_place)
 
 
 def kernel_tools(
@@ -90,19 +92,8 @@ def kernel_tools(
     return [clock_tool(clock, zone), plan_tool(publish), block_tool(blobs)]
 
 
-def _looked_at(tool: Tool, files: Files, commands: Commands, seconds: float) -> Tool:
-    """A tool with what the gate knows of it, where it is one of ours."""
-    match tool.plugin:
-        case "files":
-            return file_view.looked_at(tool, files)
-        case "shell":
-            return shell_view.looked_at(tool, commands, seconds)
-        case _:
-            return tool
-
-
 def _place(tool: Tool) -> int:
-    plugin = FIRST[-1] if tool.plugin == shell_view.JOBS else tool.plugin
+    plugin = FIRST[-1] if tool.plugin == JOBS else tool.plugin
     return FIRST.index(plugin) if plugin in FIRST else len(FIRST)
 
 

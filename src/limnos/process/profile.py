@@ -17,8 +17,8 @@ class Profile(NamedTuple):
 
     `hidden` is not seen wherever it lies, also in the workspace, unless a folder inside of it is named here.
     `network` gives the network of the machine, its loopback too; without it there is an own loopback only.
-    `protect` keeps the names of `protected` from being made or changed. `read_only` lets the workspace be read
-    only. Each folder in memory, such as /tmp, takes up to `in_memory` bytes.
+    `protect` keeps the names of `protected` from being made or changed. `read_only` lets the workspace be
+    read only. Each folder in memory, such as /tmp, takes up to `in_memory` bytes.
     """
 
     workspace: str

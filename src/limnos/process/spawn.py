@@ -57,8 +57,8 @@ class ChildSpec(NamedTuple):
     """What to run. `env` is the whole environment, nothing is inherited; `pass_fds` stay open in the child.
 
     `argv[0]` is looked up in the PATH of `env` unless it has a slash. `direct` is for what `Sandbox.enter`
-    gives: a program that sets limits and the death signal by itself. `terminal` is for a program whose standard
-    input is a terminal that it controls.
+    gives: a program that sets limits and the death signal by itself. `terminal` is for a program whose
+    standard input is a terminal that it controls.
     """
 
     argv: tuple[str, ...]

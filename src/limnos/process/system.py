@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from limnos.process.identity import git_identity
-from limnos.process.profile import Profile
 from limnos.process.mounts import Arguments, Kind, Mount, below, covered
+from limnos.process.profile import Profile
 
 _FOLDERS = ("/usr", "/opt", "/nix", "/gnu")
 _MERGED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")

@@ -8,9 +8,12 @@ MAX_OUTPUT = 1_000_000  # bytes that are kept of what a program prints, the firs
 _FIRST_SIGNAL, _LAST_SIGNAL = 128, 192
 
 
-def ended(done: Completed, seconds: float, what: str, slower: str) -> Output:
-    """The output and how `what` (the command, the code) ended; `slower` says what to do when it took too long."""
-    text = done.output.decode("utf-8", "replace")
+def ended(done: Completed, seconds: float, what: str, slower: str, errors: str = "replace") -> Output:
+    """The output and how `what` (the command, the code) ended.
+
+    `slower` says what to do when it took too long; `errors` as of `bytes.decode`.
+    """
+    text = done.output.decode("utf-8", errors)
     if done.timed_out:
         error = ToolError("timeout", f"no end after {seconds:g} s; {what} was killed", slower)
         return Output(text, "killed, too slow", done.exit, error, origin="command")

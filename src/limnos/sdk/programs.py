@@ -57,8 +57,9 @@ def _profile_record(profile: Profile) -> dict[str, Any]:
 
 
 def _profile(record: Mapping[str, Any]) -> Profile:
-    lists = {name: tuple(map(_exact, record[name])) for name in _LISTS}
-    return Profile(**{**record, "workspace": _exact(record["workspace"]), **lists})
+    exact: dict[str, Any] = {name: tuple(map(_exact, record[name])) for name in _LISTS}
+    exact["workspace"] = _exact(record["workspace"])
+    return Profile(**{**record, **exact})
 
 
 def _plain(text: str) -> str:

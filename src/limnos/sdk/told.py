@@ -25,7 +25,10 @@ class Bulk(Protocol):
 
 
 class Told(NamedTuple):
-    """What `initialize` says. `provides` are the facilities of the manifest. `hidden` are folders that no tool may show."""
+    """What `initialize` says. `provides` are the facilities of the manifest.
+
+    `hidden` are folders that no tool may show.
+    """
 
     kernel: Kernel
     payloads: Bulk
