@@ -161,11 +161,11 @@ class Toolbox:
         """Payloads stay here."""
         return record
 
-    def call(self, name: str, **arguments: Any) -> Output | ToolError:
+    def call(self, name: str, /, **arguments: Any) -> Output | ToolError:
         """What the tool returns, or why it failed."""
         return asyncio.run(asyncio.wait_for(self.start(name, **arguments), 30))
 
-    async def start(self, name: str, **arguments: Any) -> Output | ToolError:
+    async def start(self, name: str, /, **arguments: Any) -> Output | ToolError:
         """As `call`, inside a running loop."""
         tool = self.tools[name]
         checked = validate(tool.parameters, arguments)
@@ -176,14 +176,14 @@ class Toolbox:
         except ToolFailure as failure:
             return failure.error
 
-    def text(self, name: str, **arguments: Any) -> str:
+    def text(self, name: str, /, **arguments: Any) -> str:
         """The text of a success."""
         output = self.call(name, **arguments)
         assert isinstance(output, Output), output
         assert output.error is None, output.error
         return output.text
 
-    def fault(self, name: str, **arguments: Any) -> ToolError:
+    def fault(self, name: str, /, **arguments: Any) -> ToolError:
         """The error of a failure; it says what to do."""
         output = self.call(name, **arguments)
         error = output.error if isinstance(output, Output) else output
@@ -192,7 +192,7 @@ class Toolbox:
         assert error.hint
         return error
 
-    def preview(self, name: str, **arguments: Any) -> Any:
+    def preview(self, name: str, /, **arguments: Any) -> Any:
         """What the person is shown before a yes."""
         return preview_of(self.tools[name], arguments)
 

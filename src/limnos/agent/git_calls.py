@@ -13,7 +13,7 @@ GIT = (
     "git", "--no-pager", "--no-optional-locks", "--literal-pathspecs",
     "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false",
     "-c", "core.pager=cat", "-c", "core.editor=false", "-c", "core.untrackedCache=false",
-    "-c", "color.ui=false", "-c", "column.ui=false", "-c", "advice.statusHints=false",
+    "-c", "color.ui=false", "-c", "column.ui=never", "-c", "advice.statusHints=false",
     "-c", "submodule.recurse=false", "-c", "diff.submodule=short", "-c", "log.showSignature=false",
     "-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
     "-c", "protocol.allow=never",

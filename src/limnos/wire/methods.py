@@ -19,8 +19,8 @@ class Params(Fields):
 class Initialize(Params):
     """The first request. `protocol` of the answer must be the same number.
 
-    `provides` are the facilities of its manifest. `data` is a folder of the plugin's own, `hidden` are folders
-    that no tool may show. `arena` and `ring` name inherited descriptors.
+    `provides` are the facilities of its manifest. `data` is a folder of the plugin's own, `hidden` are
+    folders that no tool may show. `arena` and `ring` name inherited descriptors.
     """
 
     type: ClassVar[str] = "initialize"
