@@ -33,7 +33,7 @@ SWITCH = """name=$1; shift
 if "$@" show-ref --verify --quiet "refs/heads/$name"; then exec "$@" switch --no-guess "$name"; fi
 exec "$@" switch --create "$name\""""
 
-_REF = re.compile(r"(?!-)[^\s\x00-\x20\x7f*?\[\\]{1,400}")
+_REF = re.compile(r"(?!-)[^\s\x00-\x20\x7f*?\[\\:]{1,400}(?::[^\x00-\x1f\x7f]{1,4000})?")
 _BRANCH = re.compile(
     r"(?![-/.])(?!.*(?:\.\.|//|@\{|/\.|\.lock(?:/|$)|[/.]$))"
     r"[^\x00-\x20\x7f~^:?*\[\\]{1,200}"

@@ -24,7 +24,7 @@ from limnos.agent.recorded import (
     RecordEnds,
 )
 from limnos.agent.session_jobs import SessionJobs
-from limnos.agent.session_tools import kernel_tools
+from limnos.agent.session_tools import in_order, kernel_tools
 from limnos.agent.toolbox.views import views_of
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
@@ -295,7 +295,7 @@ def _today(clock: Clock, cwd: str) -> Registry:
     host = Host(members, around, Services(clock, _NoBlobs(), {}))
     jobs = SessionJobs(_not_shown, _nothing_ends)
     views = views_of(commands, Files(Path(cwd)), jobs, 60.0, Path(cwd))
-    theirs = [views.looked_at(tool) or tool for tool in host.tools(SessionSide())]
+    theirs = in_order(views.looked_at(tool) or tool for tool in host.tools(SessionSide()))
     register(registry, [*theirs, *kernel_tools(clock, lambda: "UTC", _not_shown, _NoBlobs())])
     return registry
 

@@ -1,6 +1,6 @@
 """The tools of one session: those of the plugins as the gate sees them, and the kernel's own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,7 +82,12 @@ def arranged(tools: Sequence[Tool], views: Views) -> list[Tool]:
 
     Those that cannot work here are left out.
     """
-    return sorted(filter(None, map(views.looked_at, tools)), key=_place)
+    return in_order(filter(None, map(views.looked_at, tools)))
+
+
+def in_order(tools: Iterable[Tool]) -> list[Tool]:
+    """The order in which models see tools of plugins."""
+    return sorted(tools, key=_place)
 
 
 def kernel_tools(

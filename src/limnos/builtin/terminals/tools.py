@@ -62,7 +62,8 @@ async def terminal_read(call: Call, terminal: str = "", wait_s: float = 0.0) -> 
         f"{name}: {_said(one.exit)}: {one.command}" if one is not None else f"{name}: closed"
         for name, one in known.items()
     ]
-    return Output("\n".join(rows) or "No terminal was opened in this session.", counted(len(rows), "terminal"))
+    text = "\n".join(rows) or "No terminal was opened in this session."
+    return Output(text, counted(len(rows), "terminal"))
 
 
 @plugin.tool
