@@ -75,11 +75,12 @@ def test_a_program_asks_back_and_is_answered(box: Toolbox) -> None:
 def test_a_shell_has_job_control_and_a_controlling_terminal(box: Toolbox) -> None:
     async def story(box: Toolbox) -> None:
         await text(box, "terminal_open")
-        await text(box, "terminal_write", terminal="term1", text="cat\n", wait_s=0)
-        await text(box, "terminal_write", terminal="term1", text="ping\n", wait_s=0)
-        await until(box, "ping\r\nping")  # it reads, and so has the terminal
+        await text(
+            box, "terminal_write", terminal="term1", text="bash -c 'echo up-$((1+1)); cat'\n", wait_s=0
+        )
+        await until(box, "up-2")
         await text(box, "terminal_write", terminal="term1", text="\x03", wait_s=5)
-        await until(box, "^C")
+        await until(box, "^C\r\n$ ")
         await text(box, "terminal_write", terminal="term1", text="echo after-$?\n", wait_s=0)
         await until(box, "after-130")
         await text(box, "terminal_resize", terminal="term1", columns=100, rows=30)
@@ -127,7 +128,7 @@ def test_letters_that_come_in_two_pieces_are_whole(box: Toolbox) -> None:
         await text(
             box,
             "terminal_open",
-            command="bash -c 'stty -echo; echo go; read x; printf \\303; read x; printf \\244.; read x'",
+            command=r"""bash -c 'stty -echo; echo go; read x; printf "\303"; read; printf "\244."; read'""",
         )
         await until(box, "go")
         shown = await text(box, "terminal_write", terminal="term1", text="\n", wait_s=1)
