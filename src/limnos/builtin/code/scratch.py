@@ -4,6 +4,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 MOST_BYTES = 256 << 20
@@ -99,11 +100,16 @@ def _allow(folder: str) -> None:
 def _below(folder: str) -> Iterator[os.stat_result]:
     waiting = [folder]
     while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    yield entry.stat(follow_symlinks=False)
-        except FileNotFoundError:  # gone meanwhile
-            continue
+        for entry in _entries(waiting.pop()):
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            with suppress(FileNotFoundError):  # gone meanwhile
+                yield entry.stat(follow_symlinks=False)
+
+
+def _entries(folder: str) -> "Iterator[os.DirEntry[str]]":
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except FileNotFoundError:  # gone meanwhile
+        return
