@@ -1,7 +1,7 @@
 """What limnos promises, as data: an id, one sentence, and the tests that hold it.
 
 P: a principle of the product. K: kernel. A: approvals. S: sessions and the log. W: window. T: a threat.
-C: the command line. D: the daemon and what waits for it. G: plugins.
+C: the command line. D: the daemon and what waits for it. G: plugins. B: built-in plugins.
 A promise without a test does not stand here.
 """
 
@@ -56,6 +56,11 @@ LOCKING = "tests/plugins/test_catalogue.py::"
 INSTALLING = "tests/plugins/test_install.py::"
 PLUGIN_LINES = "tests/frontends/cli/test_plugins.py::"
 ESCAPES = "tests/frontends/cli/test_escapes.py::"
+CODE = "tests/builtin/code/test_code.py::"
+TERMINALS = "tests/builtin/terminals/test_terminals.py::"
+GIT = "tests/builtin/git/test_git.py::"
+REDACT = "tests/builtin/redact/test_redact.py::"
+BUILTIN = "tests/builtin/test_all.py::"
 
 
 class Requirement(NamedTuple):
@@ -690,4 +695,54 @@ PLUGINS = (
     ),
 )
 
-REQUIREMENTS = (*PRINCIPLES, *KERNEL, *SESSION, *SERVICE, *THREATS, *COMMAND_LINE, *PLUGINS)
+TOOLS = (
+    _one(
+        "B1",
+        "Code that runs unasked changes nothing but its scratch folder, sends nothing, and is bounded.",
+        CODE + "test_the_folder_can_be_read_by_its_names_and_not_changed",
+        CODE + "test_no_byte_leaves_the_machine_nor_reaches_a_server_on_it",
+        CODE + "test_endless_code_is_killed_with_what_it_started",
+        CODE + "test_memory_is_bounded_also_as_files",
+        CODE + "test_who_writes_too_much_is_killed_and_the_scratch_folder_emptied",
+        CODE + "test_without_a_sandbox_every_call_asks_in_every_mode",
+    ),
+    _one(
+        "B2",
+        "What is typed into a terminal is shown and asked, and no terminal outlives its session.",
+        TERMINALS + "test_typing_asks_unless_a_rule_allows_exactly_this_text",
+        TERMINALS + "test_a_shell_asks_in_every_mode_and_a_command_as_run_command_does",
+        TERMINALS + "test_it_runs_in_the_sandbox_of_commands",
+        TERMINALS + "test_in_a_session_it_is_asked_shown_and_ends_with_the_session",
+    ),
+    _one(
+        "B3",
+        "Looking at a repository runs nothing of it that could do harm, and no argument is ever an option.",
+        GIT + "test_what_the_repository_is_set_up_to_run_runs_nowhere_it_could_do_harm",
+        GIT + "test_no_argument_is_ever_an_option",
+        GIT + "test_a_folder_that_only_says_it_is_a_worktree_shows_nothing",
+    ),
+    _one(
+        "B4",
+        "A commit holds what its question showed, and no hook runs.",
+        GIT + "test_a_question_shows_exactly_what_the_commit_will_hold",
+        GIT + "test_in_a_session_a_commit_is_asked_and_what_changed_meanwhile_is_not_committed",
+        GIT + "test_hooks_do_not_run_and_the_question_says_so",
+    ),
+    _one(
+        "B5",
+        "With redact enabled no result shows the model or the log a secret that the scanner knows.",
+        REDACT + "test_a_secret_in_a_result_reaches_neither_the_model_nor_the_disk",
+        REDACT + "test_nothing_on_the_disk_holds_what_a_result_held",
+        REDACT + "test_a_killed_guard_lets_nothing_pass_until_it_is_back",
+        REDACT + "test_it_is_off_until_a_person_enables_it_and_says_so",
+    ),
+    _one(
+        "B6",
+        "A plugin costs nothing until one of its tools is used.",
+        BUILTIN + "test_no_plugin_starts_whose_tools_are_not_used",
+        BUILTIN + "test_a_model_is_offered_the_same_tools_as_ever_and_one_line_for_each_other_plugin",
+        BUILTIN + "test_an_embedded_model_reads_the_same_prompt_as_without_the_other_plugins",
+    ),
+)
+
+REQUIREMENTS = (*PRINCIPLES, *KERNEL, *SESSION, *SERVICE, *THREATS, *COMMAND_LINE, *PLUGINS, *TOOLS)

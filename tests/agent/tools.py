@@ -11,11 +11,15 @@ from limnos.agent.commands import Commands, Workbench
 from limnos.agent.session_jobs import SessionJobs
 from limnos.agent.session_tools import arranged, kernel_tools
 from limnos.agent.shell import Place
-from limnos.agent.toolbox.shell import order_of
+from limnos.agent.toolbox.views import Views, views_of
 from limnos.agent.workbench import probe, program_in
+from limnos.builtin.code.tools import plugin as code_plugin
 from limnos.builtin.files.tools import plugin as files_plugin
+from limnos.builtin.git.tools import plugin as git_plugin
+from limnos.builtin.health.tools import plugin as health_plugin
 from limnos.builtin.search.tools import plugin as search_plugin
 from limnos.builtin.shell.tools import plugin as shell_plugin
+from limnos.builtin.terminals.tools import plugin as terminals_plugin
 from limnos.kernel.events import JobChanged
 from limnos.kernel.messages import ToolError
 from limnos.kernel.seams import Invalid
@@ -53,7 +57,15 @@ DECLARED: dict[str, tuple[str, ToolDeclaration]] = {
     for manifest in (read_manifest(folder, builtin=True) for folder in builtin_folders())
     for tool in manifest.tools
 }
-PLUGINS: dict[str, Plugin] = {"files": files_plugin, "search": search_plugin, "shell": shell_plugin}
+PLUGINS: dict[str, Plugin] = {
+    "code": code_plugin,
+    "files": files_plugin,
+    "git": git_plugin,
+    "health": health_plugin,
+    "search": search_plugin,
+    "shell": shell_plugin,
+    "terminals": terminals_plugin,
+}
 
 
 def tool_of(name: str, execute: Execute) -> Tool:
@@ -71,9 +83,15 @@ def file_tools(files: Files) -> list[Tool]:
         raise AssertionError("only looked at")
 
     names = [name for name, (plugin, _) in DECLARED.items() if plugin == "files"]
-    return arranged(
-        [tool_of(name, nothing) for name in names], files, commands_in(Path("/nowhere")), seconds=20.0
-    )
+    return arranged([tool_of(name, nothing) for name in names], _views(files, Path("/nowhere")))
+
+
+def _views(files: Files, folder: Path) -> Views:
+    async def end(job: str) -> None:
+        raise AssertionError(f"{job} does not run")
+
+    jobs = SessionJobs(lambda _: None, end)
+    return views_of(commands_in(folder), files, jobs, 20.0, Path("/nowhere"))
 
 
 @dataclass
@@ -91,6 +109,7 @@ class Toolbox:
         self.blobs = MemoryBlobs()
         self.root.mkdir(exist_ok=True)
         self.commands = commands_in(self.root)
+        scratch = self.root.with_name(f"{self.root.name}-scratch")
         self.session = str(self.root)
         self.jobs = SessionJobs(self.told.append, self._end_job)
         theirs = [
@@ -100,14 +119,15 @@ class Toolbox:
         ]
         own = kernel_tools(FixedClock(), lambda: self.zone, self.plans.append, self.blobs)
         files = Files(self.root, (self.root / ".limnos",))
-        tools = [*arranged(theirs, files, self.commands, self.seconds), *own]
+        self.views = views_of(self.commands, files, self.jobs, self.seconds, scratch)
+        tools = [*arranged(theirs, self.views), *own]
         self.tools: dict[str, Tool] = {tool.name: tool for tool in tools}
 
     async def _perform(self, name: str, arguments: Any, context: ToolContext) -> Output:
         """What the plugin does, here in this process."""
         plugin, _ = DECLARED[name]
         told = Told(self, self, plugin, str(self.root), {}, (str(self.root / ".limnos"),))  # type: ignore[arg-type]
-        order = order_of(self.commands, self.jobs, self.seconds, name, arguments)
+        order = self.views.order(name, arguments)
         given = {"call": context.call, "tool": name, "cwd": context.cwd, "rests_on": context.rests_on}
         call = Call(told, {**given, "session": self.session, "order": order})
         PLUGINS[plugin].told = told
@@ -141,11 +161,11 @@ class Toolbox:
         """Payloads stay here."""
         return record
 
-    def call(self, name: str, **arguments: Any) -> Output | ToolError:
+    def call(self, name: str, /, **arguments: Any) -> Output | ToolError:
         """What the tool returns, or why it failed."""
         return asyncio.run(asyncio.wait_for(self.start(name, **arguments), 30))
 
-    async def start(self, name: str, **arguments: Any) -> Output | ToolError:
+    async def start(self, name: str, /, **arguments: Any) -> Output | ToolError:
         """As `call`, inside a running loop."""
         tool = self.tools[name]
         checked = validate(tool.parameters, arguments)
@@ -156,14 +176,14 @@ class Toolbox:
         except ToolFailure as failure:
             return failure.error
 
-    def text(self, name: str, **arguments: Any) -> str:
+    def text(self, name: str, /, **arguments: Any) -> str:
         """The text of a success."""
         output = self.call(name, **arguments)
         assert isinstance(output, Output), output
         assert output.error is None, output.error
         return output.text
 
-    def fault(self, name: str, **arguments: Any) -> ToolError:
+    def fault(self, name: str, /, **arguments: Any) -> ToolError:
         """The error of a failure; it says what to do."""
         output = self.call(name, **arguments)
         error = output.error if isinstance(output, Output) else output
@@ -172,7 +192,7 @@ class Toolbox:
         assert error.hint
         return error
 
-    def preview(self, name: str, **arguments: Any) -> Any:
+    def preview(self, name: str, /, **arguments: Any) -> Any:
         """What the person is shown before a yes."""
         return preview_of(self.tools[name], arguments)
 

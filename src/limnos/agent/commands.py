@@ -52,6 +52,16 @@ class Commands:
         self._bench = bench
         self._last: tuple[str, Inspection] | None = None
 
+    @property
+    def bench(self) -> Workbench:
+        """Where they run."""
+        return self._bench
+
+    def unheld(self) -> str:
+        """Why every call asks here: no sandbox holds what runs. Empty when one does."""
+        sandbox = self._bench.sandbox()
+        return f"no sandbox holds it: {sandbox.why}" if isinstance(sandbox, NoSandbox) else ""
+
     def inspection(self, arguments: Arguments, *, anew: bool = False) -> "Inspection":
         """What the command line means: as it was read last, or `anew`, since links may lead elsewhere."""
         command = str(arguments["command"])
@@ -65,9 +75,7 @@ class Commands:
         parts = self._parts(arguments)
         if arguments.get("network", False):
             parts = (*parts, NETWORK)
-        sandbox = self._bench.sandbox()
-        always = f"no sandbox holds it: {sandbox.why}" if isinstance(sandbox, NoSandbox) else found.always
-        return found._replace(parts=parts, always=always)
+        return found._replace(parts=parts, always=self.unheld() or found.always)
 
     def _parts(self, arguments: Arguments) -> tuple[Part, ...]:
         """The simple commands with the files that their programs are now, and which the workspace planted."""
@@ -125,8 +133,8 @@ class Commands:
     def state(self, arguments: Arguments) -> str:
         """A digest of what runs: the reading, programs, scripts named to an interpreter, the surroundings."""
         inspection, parts = self.inspection(arguments), self._parts(arguments)
-        programs = [[part.program, _identity(part.program)] for part in parts if part.program]
-        scripts = [_identity(path) for part in parts for path in self._scripts(part)]
+        programs = [[part.program, identity_of(part.program)] for part in parts if part.program]
+        scripts = [identity_of(path) for part in parts for path in self._scripts(part)]
         plan = argv_of(inspection.plan)
         profile = self.profile(arguments)
         around = [sorted(self._bench.environment.items()), profile.digest() if profile else ""]
@@ -152,6 +160,10 @@ class Commands:
         needs = deferred.shell.network_programs(self.inspection(arguments))
         planted = any(map(self._hidden_by, self._parts(arguments)))
         network = bool(arguments.get("network", False)) or bool(needs and not planted)
+        return self.usual_profile(network=network)
+
+    def usual_profile(self, *, network: bool = False) -> Profile:
+        """What the sandbox lets programs of this workspace see and change."""
         writable = [name.removesuffix(":rw") for name in self._bench.folders if name.endswith(":rw")]
         readable = [name for name in self._bench.folders if not name.endswith(":rw")]
         return Profile(
@@ -236,7 +248,7 @@ def _is_above(folder: str, other: str) -> bool:
     return os.path.commonpath([real, other]) == real
 
 
-def _identity(path: str) -> list[int]:
+def identity_of(path: str) -> list[int]:
     """Device, inode, size and times of change, of which nobody can set the last: another file has others."""
     try:
         info = os.stat(path)

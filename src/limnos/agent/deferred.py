@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from limnos.agent import export as export
+    from limnos.agent import git_calls as git_calls
     from limnos.agent import shell as shell
     from limnos.plugins import host as host
     from limnos.plugins import own_settings as own_settings
@@ -21,6 +22,7 @@ _PARTS = {
     "host": "limnos.plugins.host",
     "log_lines": "limnos.store.log_lines",
     "own_settings": "limnos.plugins.own_settings",
+    "git_calls": "limnos.agent.git_calls",
     "programs": "limnos.sdk.programs",
     "sandbox": "limnos.process.sandbox",
     "shell": "limnos.agent.shell",

@@ -12,9 +12,6 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
-from limnos.agent import deferred
-from limnos.agent.build import register
-from limnos.agent.commands import Commands, Workbench
 from limnos.agent.recorded import (
     Episode,
     RecordedAnswers,
@@ -23,7 +20,7 @@ from limnos.agent.recorded import (
     RecordedTools,
     RecordEnds,
 )
-from limnos.agent.session_tools import arranged, kernel_tools
+from limnos.agent.tools_of_today import NoBlobs, tools_of_today
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
@@ -48,20 +45,11 @@ from limnos.kernel.events import (
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop
 from limnos.kernel.model import Usage
-from limnos.kernel.registry import Catalogue, Registry
+from limnos.kernel.registry import Catalogue
 from limnos.kernel.seams import Clock, Rendered, parse_principal
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
 from limnos.kernel.turn import Parts, Turn
-from limnos.plugins.feed import Feed
-from limnos.plugins.host import Host, Member
-from limnos.plugins.offered import SessionSide
-from limnos.plugins.places import builtin_folders
-from limnos.plugins.process import Surroundings
-from limnos.plugins.services import Services
-from limnos.plugins.settling import read_builtins
-from limnos.process.profile import NoSandbox
-from limnos.sdk.files import Files
 from limnos.sdk.schema import SchemaValidator
 from limnos.store.audit import History, read_history
 
@@ -132,14 +120,6 @@ class _NoMoney:
 
     def total(self) -> Decimal:
         return Decimal(0)
-
-
-class _NoBlobs:
-    def put(self, data: bytes) -> str:
-        return "b" + "0" * 32
-
-    def get(self, block: str) -> bytes:
-        raise KeyError(block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,39 +250,10 @@ def _free(model: str, usage: Usage) -> tuple[Decimal, str]:
     return Decimal(0), "USD"
 
 
-def _no_settings(plugin: str) -> dict[str, Any]:
-    """A replay starts no plugin."""
-    return {}
-
-
-def _not_shown(news: object) -> None:
-    """What a replay would tell again is not shown."""
-
-
-def _today(clock: Clock, cwd: str) -> Registry:
-    """All built-in tools, wired to nothing: their names, schemas and flags."""
-    registry = Registry()
-    commands = Commands(
-        Workbench(
-            cwd,
-            {},
-            lambda: deferred.shell.Place(cwd, cwd, cwd, ""),
-            lambda: NoSandbox("a replay runs nothing", ""),
-            (),
-        )
-    )
-    members = [Member(one.manifest) for one in read_builtins(builtin_folders())[0]]
-    around = Surroundings(clock, Path(cwd), (), _no_settings, lambda: NoSandbox("a replay runs nothing", ""))
-    host = Host(members, around, Services(clock, _NoBlobs(), {}), Feed(_NoBlobs(), ()))
-    theirs = arranged(host.tools(SessionSide()), Files(Path(cwd)), commands, 60.0)
-    register(registry, [*theirs, *kernel_tools(clock, lambda: "UTC", _not_shown, _NoBlobs())])
-    return registry
-
-
 def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn: Turn) -> Parts:
     started = next(event for event in (episode.head, *reversed(before)) if isinstance(event, TurnStarted))
     cwd = _folder(episode, before)
-    recorded = RecordedTools(episode, turn.cancel, _today(stream.clock, cwd))
+    recorded = RecordedTools(episode, turn.cancel, tools_of_today(stream.clock, cwd))
     stream.listen(recorded.hear)
     stream.listen(partial(_hear, turn))
     gate = Gate(
@@ -313,7 +264,7 @@ def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn:
         judge=RecordedJudge(episode),
     )
     tools = Toolset(
-        recorded.registry, Catalogue(recorded.registry), SchemaValidator(), _NoBlobs(), _Place("."), 10**9
+        recorded.registry, Catalogue(recorded.registry), SchemaValidator(), NoBlobs(), _Place("."), 10**9
     )
     stages = Pipeline()
     model = RecordedModel(episode, turn.cancel, turn.inbox, started.model)

@@ -38,10 +38,26 @@ def out_of_sight(words: tuple[str, ...], workspace: str) -> ToolError | None:
     return ToolError("unavailable", detail, f"ask the person to start limnos in {above}")
 
 
+def worktree_of(folder: str) -> str | None:
+    """The `.git` of the repository that `folder` is a linked worktree of; None when it is not.
+
+    Both sides must name each other: a folder cannot make itself part of just any repository.
+    """
+    own = Path(folder, ".git")
+    target = _target(own) if own.is_file() else None
+    if target is None or target.parent.name != "worktrees":
+        return None
+    try:
+        said = (target / "gitdir").read_text(encoding="utf-8", errors="surrogateescape").strip()
+    except OSError:
+        return None
+    return str(target.parents[1]) if os.path.realpath(said) == os.path.realpath(own) else None
+
+
 def _target(file: Path) -> Path | None:
     try:
         with file.open("rb") as opened:
-            said = opened.read(_LARGEST).decode("utf-8", "replace")
+            said = opened.read(_LARGEST).decode("utf-8", "surrogateescape")
     except OSError:
         return None
     if not said.startswith("gitdir:"):

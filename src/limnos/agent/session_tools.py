@@ -1,24 +1,24 @@
 """The tools of one session: those of the plugins as the gate sees them, and the kernel's own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from limnos.agent.commands import Commands
 from limnos.agent.edit_history import History, Undone, in_loop
 from limnos.agent.plugins import Plugins
 from limnos.agent.session_jobs import SessionJobs
 from limnos.agent.settings import Environment, Settings
-from limnos.agent.toolbox import files as file_view
-from limnos.agent.toolbox import shell as shell_view
 from limnos.agent.toolbox.kernel import block_tool, clock_tool, plan_tool
+from limnos.agent.toolbox.shell import JOBS
+from limnos.agent.toolbox.views import Views, views_of
 from limnos.agent.workbench import commands_of
 from limnos.kernel.events import Event, PlanUpdated
 from limnos.kernel.seams import Blobs, Clock
 from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import Tool
 from limnos.plugins.offered import FileChange, SessionSide
+from limnos.plugins.places import data_of
 from limnos.sdk.files import Files
 
 FIRST = ("files", "search", "shell")  # models see their tools first, in this order
@@ -54,12 +54,11 @@ def tools_of(
     history = History(ground.blobs, in_loop(stream.emit), events)
     jobs = SessionJobs(stream.emit, partial(plugins.end_job, session, folder), events)
     commands = commands_of(ground.environment, settings, folder)
-    seconds = settings.command_seconds
-    side = SessionSide(
-        session, partial(_record, history), partial(shell_view.order_of, commands, jobs, seconds)
-    )
+    scratch = data_of(ground.environment.home, "code") / "scratch" / session
+    views = views_of(commands, files, jobs, settings.command_seconds, scratch)
+    side = SessionSide(session, partial(_record, history), views.order)
     tools = [
-        *arranged(plugins.tools(side), files, commands, seconds),
+        *arranged(plugins.tools(side), views),
         *kernel_tools(
             ground.clock,
             lambda: ground.environment.zone,
@@ -70,9 +69,17 @@ def tools_of(
     return SessionTools(tools, files, jobs, lambda: history.undo(files) if len(history) else None)
 
 
-def arranged(tools: Sequence[Tool], files: Files, commands: Commands, seconds: float) -> list[Tool]:
-    """The tools of plugins with what the gate knows of them, in the order in which models see them."""
-    return sorted((_looked_at(tool, files, commands, seconds) for tool in tools), key=_place)
+def arranged(tools: Sequence[Tool], views: Views) -> list[Tool]:
+    """The tools of plugins with what the gate knows of them, in the order in which models see them.
+
+    Those that cannot work here are left out.
+    """
+    return in_order(filter(None, map(views.looked_at, tools)))
+
+
+def in_order(tools: Iterable[Tool]) -> list[Tool]:
+    """The order in which models see tools of plugins."""
+    return sorted(tools, key=_place)
 
 
 def kernel_tools(
@@ -82,19 +89,8 @@ def kernel_tools(
     return [clock_tool(clock, zone), plan_tool(publish), block_tool(blobs)]
 
 
-def _looked_at(tool: Tool, files: Files, commands: Commands, seconds: float) -> Tool:
-    """A tool with what the gate knows of it, where it is one of ours."""
-    match tool.plugin:
-        case "files":
-            return file_view.looked_at(tool, files)
-        case "shell":
-            return shell_view.looked_at(tool, commands, seconds)
-        case _:
-            return tool
-
-
 def _place(tool: Tool) -> int:
-    plugin = FIRST[-1] if tool.plugin == shell_view.JOBS else tool.plugin
+    plugin = FIRST[-1] if tool.plugin == JOBS else tool.plugin
     return FIRST.index(plugin) if plugin in FIRST else len(FIRST)
 
 

@@ -12,6 +12,7 @@ Effects: TypeAlias = Literal["none", "local", "external"]
 # The tool that pages through a result which was too large, and its plugin, offered once there is one. The
 # kernel names it where it cuts a result; whoever puts a session together registers it.
 BLOCK_READ, BLOCKS = "block_read", "blocks"
+TOOLS_OPEN = "tools_open"  # the tool that opens groups which the system prompt names
 ANYTHING = "anything"  # the subject of a call whose tool has none
 
 

@@ -50,7 +50,8 @@ def _choices(home: Path, lock: Lock) -> Choices:
     try:
         return read_choices(home)
     except SettingsError:
-        return Choices(frozenset(one.name for one in lock.plugins if one.disabled))
+        off, on = ({one.name for one in lock.plugins if one.disabled is told} for told in (True, False))
+        return Choices(frozenset(off), enabled=frozenset(on))
 
 
 def _outdated(lock: Lock, folders: Sequence[Path], choices: Choices) -> bool:
@@ -58,7 +59,7 @@ def _outdated(lock: Lock, folders: Sequence[Path], choices: Choices) -> bool:
     builtins = {one.manifest.folder: one for one in lock.plugins if one.manifest.builtin}
     if builtins.keys() != set(map(str, folders)):
         return True
-    if any(one.disabled != (one.name in choices.disabled) for one in lock.plugins):
+    if any(one.disabled != choices.keeps_off(one.manifest) for one in lock.plugins):
         return True
     return any(check(one) for one in builtins.values())
 

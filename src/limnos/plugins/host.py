@@ -225,7 +225,8 @@ def members_of(lock: Lock) -> list[Member]:
 def _member(locked: Locked) -> Member:
     waits = tuple(dict.fromkeys(need.plugin for need in locked.needs))
     if locked.disabled:
-        return Member(locked.manifest, waits, ("disabled", "a person disabled it"))
+        why = "it is off until a person enables it" if locked.manifest.off else "a person disabled it"
+        return Member(locked.manifest, waits, ("disabled", why))
     if locked.down:
         return Member(locked.manifest, waits, ("broken", locked.down))
     return Member(locked.manifest, waits)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from limnos.kernel.errors import UsageError
-from limnos.plugins.choices import Choices, read_choices, write_choices
+from limnos.plugins.choices import read_choices, write_choices
 from limnos.plugins.lock import read_trees, write_lock, write_trees
 from limnos.plugins.locked import Lock, Locked
 from limnos.plugins.locking import locked_before
@@ -100,8 +100,7 @@ def _choose(name: str, home: Path, builtin_folders: Sequence[Path], *, disabled:
         plugins = [*builtins, *(one for one in before.plugins if not one.manifest.builtin)]
         if name not in {one.name for one in plugins}:
             raise _unknown(name, before, home)
-        choices = read_choices(home)
-        chosen = Choices(choices.disabled | {name} if disabled else choices.disabled - {name}, choices.prefer)
+        chosen = read_choices(home).chosen(name, disabled=disabled)
         lock = settled(plugins, chosen)
         standing = lock.get(name)
         if not disabled and standing is not None and standing.down:

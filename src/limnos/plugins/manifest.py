@@ -68,7 +68,8 @@ class Manifest(NamedTuple):
     """One plugin. `folder` is where it lies; `entry` the command, run there.
 
     An entry `python:MODULE` runs that module with the interpreter of limnos. `builtin` plugins belong to
-    limnos and run outside of a sandbox; all others run in one.
+    limnos and run outside of a sandbox; all others run in one. One that is `off` waits until a
+    person enables it.
     """
 
     name: str
@@ -91,3 +92,4 @@ class Manifest(NamedTuple):
     group: str = ""
     proxies: tuple[str, ...] = ()
     builtin: bool = False
+    off: bool = False

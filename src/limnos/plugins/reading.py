@@ -115,6 +115,7 @@ def _manifest(top: Table, folder: Path, builtin: bool) -> Manifest:
         group=top.text("group", "", form=NAME.pattern, says=_NAME_SAYS),
         proxies=top.texts("proxies", NAME.pattern, _NAME_SAYS),
         builtin=builtin,
+        off=top.flag("off", False),
     )
     top.finish()
     return manifest

@@ -65,7 +65,7 @@ def settled(plugins: Sequence[Locked], choices: Choices) -> Lock:
     Of two with one name the first counts.
     """
     plugins = list({one.name: one for one in reversed(plugins)}.values())[::-1]
-    disabled = {one.name for one in plugins if one.name in choices.disabled}
+    disabled = {one.name for one in plugins if choices.keeps_off(one.manifest)}
     down: dict[str, str] = {}
     while True:
         left = [one for one in plugins if one.name not in disabled and one.name not in down]
@@ -79,7 +79,7 @@ def settled(plugins: Sequence[Locked], choices: Choices) -> Lock:
 
 def resolved(plugins: Sequence[Locked], choices: Choices) -> Lock:
     """Put `plugins` in order. Raises LockError where not all that are not disabled can stand together."""
-    disabled = {one.name for one in plugins if one.name in choices.disabled}
+    disabled = {one.name for one in plugins if choices.keeps_off(one.manifest)}
     enabled = [one.manifest for one in plugins if one.name not in disabled]
     return Lock(tuple(_ordered(plugins, resolve(enabled, choices.prefer), {}, disabled)))
 

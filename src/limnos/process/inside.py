@@ -9,7 +9,7 @@ import os
 import resource
 import sys
 
-from limnos.process import landlock
+from limnos.process import landlock, launch
 
 STARTER = "import sys; sys.path.insert(0, sys.argv.pop(1)); from limnos.process.inside import main; main()"
 CANNOT_EXECUTE, NOT_FOUND = 126, 127
@@ -25,7 +25,8 @@ def order(items: dict[str, list[bytes]]) -> bytes:
     """The order as bytes. `limit` items are NAME=NUMBER, `env` NAME=VALUE; `change` and `keep` are below.
 
     `change` names folders and files that may be written, `keep` descriptors that stay open; `starter` is one
-    whose other end the process that started us holds.
+    whose other end the process that started us holds. `terminal` has an item when the standard input is to be
+    the controlling terminal.
     """
     return b"".join(kind[:1].encode() + item + b"\0" for kind, many in items.items() for item in many)
 
@@ -36,6 +37,8 @@ def main() -> None:
     given = _read(int(descriptor))
     _prepare(given)
     _end_with_starter(given)
+    if b"t" in given:
+        launch.take_terminal()
     env = dict(item.split(b"=", 1) for item in given.get(b"e", []))
     status, why = _become(name, [name, *arguments], env)
     os.write(2, f"{name} cannot run: {why}\n".encode(errors="surrogateescape"))

@@ -1,16 +1,18 @@
 """Prepares a process, then becomes the program: `python -I -S launch.py PARENT SETUP PROGRAM ARGV…`.
 
-Run as a file, never imported: limits and the death signal can only be set inside the new process, and a
+Run as a file: limits and the death signal can only be set inside the new process, and a
 `preexec_fn` would run Python between fork and exec of a threaded parent. Costs about
 10 ms: only what starts fast is imported.
 """
 
 import ctypes
+import fcntl
 import os
 import resource
 import sys
 
 PR_SET_PDEATHSIG = 1
+TIOCSCTTY = 0x540E if sys.platform == "linux" else 0x20007461
 CANNOT_EXECUTE = 126
 SIGKILL, SIGPIPE, SIGXFSZ = (
     9,
@@ -37,6 +39,13 @@ def limit(limits: list[str]) -> None:
         resource.setrlimit(kind, (allowed, allowed))
 
 
+def take_terminal() -> None:
+    """Make the terminal that standard input is the controlling one, in a session of its own."""
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    fcntl.ioctl(0, TIOCSCTTY, 0)
+
+
 def main() -> None:
     parent, setup, program, *argv = sys.argv[1:]
     words = setup.split(",")
@@ -47,6 +56,8 @@ def main() -> None:
         ctypes.CDLL(None).signal(number, None)
     die_with(int(parent))
     limit([word for word in words if "=" in word])
+    if "terminal" in words:
+        take_terminal()
     try:
         os.execv(program, argv)
     except OSError as error:

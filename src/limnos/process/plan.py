@@ -8,14 +8,13 @@ from typing import NamedTuple
 from limnos.process import system
 from limnos.process.mounts import SHOWN, Kind, Mount, below, covered, pinned
 from limnos.process.placeholders import Wanted, is_ours
-from limnos.process.profile import Profile
+from limnos.process.profile import IN_MEMORY, Profile
 from limnos.process.protected import GIT, SECRET_IN_HOME, names
 from limnos.process.repository import kind_of, named_in_config, parts
 from limnos.process.spawn import StartError
 
-_TEMPORARY_SIZE = 2 << 30
 _RUN_SIZE = 64 << 20
-_TEMPORARY = {"/tmp": _TEMPORARY_SIZE, "/run": _RUN_SIZE}
+_TEMPORARY = {"/tmp": IN_MEMORY, "/run": _RUN_SIZE}
 _NO_WORKSPACE = ("/", "/usr", "/etc", "/var", "/run", "/bin", "/sbin", "/lib", "/lib64", "/boot")
 _NO_WORKSPACE_BELOW = ("/proc", "/sys", "/dev")
 _WRITABLE_NESTED = 8
@@ -79,15 +78,17 @@ def _link(path: str) -> StartError:
 def _places(profile: Profile) -> list[Mount]:
     readable = [Mount(path, Kind.READ) for path in profile.readable if os.path.lexists(path)]
     writable = [Mount(path, Kind.WRITE) for path in profile.writable if os.path.lexists(path)]
-    return [Mount(profile.workspace, Kind.WRITE), *readable, *writable]
+    kind = Kind.READ if profile.read_only else Kind.WRITE
+    return [Mount(profile.workspace, kind), *readable, *writable]
 
 
 def _temporary(profile: Profile, homes: Iterable[str]) -> list[Mount]:
     """Empty folders for temporary files and in place of the home."""
-    found = [Mount(path, Kind.TEMPORARY, size) for path, size in _TEMPORARY.items()]
+    most = profile.in_memory
+    found = [Mount(path, Kind.TEMPORARY, min(size, most)) for path, size in _TEMPORARY.items()]
     for home in homes:
         if home.startswith("/") and home != "/" and not covered(home, _places(profile)):
-            found.append(Mount(os.path.realpath(home), Kind.TEMPORARY, _TEMPORARY_SIZE))
+            found.append(Mount(os.path.realpath(home), Kind.TEMPORARY, most))
     return found
 
 

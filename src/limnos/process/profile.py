@@ -2,11 +2,14 @@
 
 import hashlib
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from limnos.process.protected import IN_HOME, IN_WORKSPACE, SECRET_IN_HOME
 
-_FORM = 1  # of what the digest covers; goes up when the sandbox comes to allow more or less
+_FORM = 2  # of what the digest covers; goes up when the sandbox comes to allow more or less
+
+
+IN_MEMORY = 2 << 30
 
 
 class Profile(NamedTuple):
@@ -14,7 +17,8 @@ class Profile(NamedTuple):
 
     `hidden` is not seen wherever it lies, also in the workspace, unless a folder inside of it is named here.
     `network` gives the network of the machine, its loopback too; without it there is an own loopback only.
-    `protect` keeps the names of `protected` from being made or changed.
+    `protect` keeps the names of `protected` from being made or changed. `read_only` lets the workspace be
+    read only. Each folder in memory, such as /tmp, takes up to `in_memory` bytes.
     """
 
     workspace: str
@@ -23,6 +27,8 @@ class Profile(NamedTuple):
     writable: tuple[str, ...] = ()
     network: bool = False
     protect: bool = True
+    read_only: bool = False
+    in_memory: int = IN_MEMORY
 
     @property
     def name(self) -> str:
@@ -32,8 +38,9 @@ class Profile(NamedTuple):
     def digest(self) -> str:
         """SHA-256 of everything that decides what is allowed; stable over runs and the order of folders."""
         names = [[name.path, name.when_absent] for name in (*IN_WORKSPACE, *IN_HOME)] if self.protect else []
-        said = [_FORM, self.workspace, *map(sorted, (self.hidden, self.readable, self.writable))]
-        text = json.dumps([*said, self.network, self.protect, names, SECRET_IN_HOME], ensure_ascii=True)
+        said: list[Any] = [_FORM, self.workspace, *map(sorted, (self.hidden, self.readable, self.writable))]
+        said += [self.network, self.protect, self.read_only, self.in_memory, names, SECRET_IN_HOME]
+        text = json.dumps(said, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -109,7 +109,7 @@ class Sandbox:
     def _inner(self, spec: ChildSpec, profile: Profile, made: Plan, arguments: Arguments) -> ChildSpec:
         mounts = ordered(made.mounts)
         arguments.add(*_FLAGS, *(("--share-net",) if profile.network else ()))
-        system.base(arguments, profile.network, mounts, spec.env.get("HOME", ""))
+        system.base(arguments, profile, mounts, spec.env.get("HOME", ""))
         for mount in mounts:
             arguments.mount(mount)
         change = [mount.path for mount in mounts if mount.kind in (Kind.WRITE, Kind.TEMPORARY)]
@@ -122,6 +122,7 @@ class Sandbox:
                     "change": [os.fsencode(path) for path in (*change, "/dev/shm")],
                     "keep": [str(descriptor).encode() for descriptor in spec.pass_fds],
                     "starter": [str(arguments.lifeline()).encode()],
+                    "terminal": [b"0"] if spec.terminal else [],
                 }
             )
         )

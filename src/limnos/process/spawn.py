@@ -58,7 +58,8 @@ class ChildSpec(NamedTuple):
     """What to run. `env` is the whole environment, nothing is inherited; `pass_fds` stay open in the child.
 
     `argv[0]` is looked up in the PATH of `env` unless it has a slash. `direct` is for what `Sandbox.enter`
-    gives: a program that sets limits and the death signal by itself.
+    gives: a program that sets limits and the death signal by itself. `terminal` is for a program whose
+    standard input is a terminal that it controls.
     """
 
     argv: tuple[str, ...]
@@ -67,6 +68,7 @@ class ChildSpec(NamedTuple):
     limits: Limits = NO_LIMITS
     pass_fds: tuple[int, ...] = ()
     direct: bool = False
+    terminal: bool = False
 
 
 class Leader:
@@ -229,7 +231,8 @@ class Drain:
 
 def _launcher(spec: ChildSpec, program: str) -> tuple[str, ...]:
     limits = [f"{name}={value}" for name, value in spec.limits.as_rlimits().items()]
-    setup = ",".join((*limits, *(("ctype",) if "LC_CTYPE" in spec.env else ())))
+    ctype = ("ctype",) if "LC_CTYPE" in spec.env else ()
+    setup = ",".join((*limits, *ctype, *(("terminal",) if spec.terminal else ())))
     return sys.executable, "-I", "-S", _LAUNCHER, str(os.getpid()), setup, program
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from limnos.process.identity import git_identity
 from limnos.process.mounts import Arguments, Kind, Mount, below, covered
+from limnos.process.profile import Profile
 
 _FOLDERS = ("/usr", "/opt", "/nix", "/gnu")
 _MERGED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -36,7 +37,7 @@ def folders() -> tuple[Mount, ...]:
     return tuple(Mount(path, Kind.READ) for path in (*plain, *settings))
 
 
-def base(arguments: Arguments, network: bool, mounts: Sequence[Mount], home: str = "") -> None:
+def base(arguments: Arguments, profile: Profile, mounts: Sequence[Mount], home: str = "") -> None:
     """What is made and not mounted: links, devices, processes, and copies of settings.
 
     Of the person's `home` only the name and the address that commits are made with.
@@ -45,12 +46,12 @@ def base(arguments: Arguments, network: bool, mounts: Sequence[Mount], home: str
         if os.path.islink(path):
             arguments.add("--symlink", os.readlink(path), path)
     arguments.add("--proc", "/proc", "--dev", "/dev")
-    arguments.temporary("/dev/shm", _SHARED_MEMORY, "1777")
+    arguments.temporary("/dev/shm", min(_SHARED_MEMORY, profile.in_memory), "1777")
     arguments.add("--remount-ro", "/dev")
     for link, target in (("/var/tmp", "/tmp"), ("/var/run", "/run")):
         if not any(below(mount.path, link) for mount in mounts):
             arguments.add("--symlink", target, link)
-    for name in (*_SETTINGS, "resolv.conf") if network else _SETTINGS:
+    for name in (*_SETTINGS, "resolv.conf") if profile.network else _SETTINGS:
         _setting(arguments, f"/etc/{name}")
     arguments.text("/etc/gitconfig", _content("/etc/gitconfig") + git_identity(home))
     arguments.text("/etc/passwd", _accounts())

@@ -14,6 +14,7 @@ from limnos import lazy
 from limnos.kernel.errors import ModelUnavailableError
 from limnos.kernel.messages import Message, text_of
 from limnos.kernel.model import Delta, Notice, Request, ToolSpec, Usage
+from limnos.kernel.tools import TOOLS_OPEN
 from limnos.providers.catalogue import Entry
 from limnos.providers.embedded_prompt import compose, facts_of, is_east_asian, prefix
 from limnos.providers.embedded_reply import ReplyDecoder
@@ -107,7 +108,11 @@ class Embedded:
         return Usage(frame["prompt_tokens"], 0, frame["cached_tokens"])
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """Send `request` and yield the reply as it comes. Closing the iterator stops the model at once."""
+        """Send `request` and yield the reply as it comes. Closing the iterator stops the model at once.
+
+        It does not read the system text that names groups of tools, so it is not offered what opens them.
+        """
+        request = request._replace(tools=tuple(tool for tool in request.tools if tool.name != TOOLS_OPEN))
         if self._runtime.pid is None:
             if not (self._states / self._state_name(prefix(request.tools))).is_file():
                 yield self._reads_first()

@@ -13,6 +13,7 @@ from limnos.process.sandbox import Sandbox
 from limnos.process.spawn import ChildSpec as ChildSpec
 from limnos.process.spawn import Drain as Drain
 from limnos.process.spawn import Leader as Leader
+from limnos.process.spawn import Limits as Limits
 from limnos.process.spawn import StartError as StartError
 from limnos.process.spawn import Streams as Streams
 from limnos.process.spawn import start_errors as start_errors
@@ -28,6 +29,8 @@ def as_order(spec: ChildSpec, profile: Profile | None, sandbox: Sandbox | None) 
         "cwd": _plain(spec.cwd),
         "env": {_plain(name): _plain(value) for name, value in spec.env.items()},
         "profile": _profile_record(profile) if profile is not None else None,
+        "limits": spec.limits._asdict(),
+        "terminal": spec.terminal,
         "sandbox": {"bwrap": sandbox.bwrap, "landlock": sandbox.landlock} if sandbox is not None else None,
     }
 
@@ -35,7 +38,8 @@ def as_order(spec: ChildSpec, profile: Profile | None, sandbox: Sandbox | None) 
 def entering(order: Mapping[str, Any]) -> AbstractContextManager[ChildSpec]:
     """What `as_order` described, ready to start inside its sandbox where it has one. Raises StartError."""
     env = {_exact(name): _exact(value) for name, value in order["env"].items()}
-    spec = ChildSpec(tuple(map(_exact, order["argv"])), _exact(order["cwd"]), env)
+    argv, limits = tuple(map(_exact, order["argv"])), Limits(**order["limits"])
+    spec = ChildSpec(argv, _exact(order["cwd"]), env, limits, terminal=order["terminal"])
     profile, sandbox = order["profile"], order["sandbox"]
     if profile is None or sandbox is None:
         return nullcontext(spec)
@@ -53,9 +57,9 @@ def _profile_record(profile: Profile) -> dict[str, Any]:
 
 
 def _profile(record: Mapping[str, Any]) -> Profile:
-    hidden, readable, writable = (tuple(map(_exact, record[name])) for name in _LISTS)
-    workspace, network, protect = _exact(record["workspace"]), record["network"], record["protect"]
-    return Profile(workspace, hidden, readable, writable, network, protect)
+    exact: dict[str, Any] = {name: tuple(map(_exact, record[name])) for name in _LISTS}
+    exact["workspace"] = _exact(record["workspace"])
+    return Profile(**{**record, **exact})
 
 
 def _plain(text: str) -> str:

@@ -30,13 +30,13 @@ def installed(folder: Path, name: str, *lines: str, tools: str = GREET) -> Path:
 
 
 def test_a_plugin_is_shown_with_what_it_may_do_before_a_person_says_yes(tmp_path: Path) -> None:
-    plugin(work_folder(tmp_path), "a", 'capabilities = ["network:raw", "files:workspace:rw"]', tools=GREET)
+    plugin(work_folder(tmp_path), "a", 'capabilities = ["network:raw", "files:/srv/maps:rw"]', tools=GREET)
 
     asked = Tty.start(tmp_path, "plugins", "install", "a")
     asked.wait_for("a 1.0: Does a things.")
     asked.wait_for("runs   python:a")
     asked.wait_for("open connections of its own (network:raw)")
-    asked.wait_for("read and change files in the folder limnos works in")
+    asked.wait_for("read and change files in the folder /srv/maps")
     asked.wait_for("tool   a_greet: Greet somebody. (reaches outside, asks first)")
     asked.wait_for("install it? [y/N]")
     asked.send("\n")

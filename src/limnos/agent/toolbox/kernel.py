@@ -8,7 +8,7 @@ from limnos import lazy
 from limnos.kernel.messages import Arguments
 from limnos.kernel.registry import Catalogue
 from limnos.kernel.seams import Blobs, Clock
-from limnos.kernel.tools import BLOCK_READ, BLOCKS, Output, Tool, ToolContext, ToolFailure
+from limnos.kernel.tools import BLOCK_READ, BLOCKS, TOOLS_OPEN, Output, Tool, ToolContext, ToolFailure
 from limnos.sdk.schema import object_schema
 
 PAGE = 20_000
@@ -115,7 +115,7 @@ def catalogue_tool(catalogue: Catalogue) -> Tool:
         return Output(f"Now offered: {', '.join(grouped[name])}", f"{name}, {len(grouped[name])} tools")
 
     return Tool(
-        "tools_open",
+        TOOLS_OPEN,
         "Open a group of tools that the system prompt names.",
         object_schema(["plugin"], plugin={"type": "string", "description": "name of the group"}),
         open_plugin,

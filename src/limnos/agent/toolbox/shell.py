@@ -29,12 +29,8 @@ def looked_at(tool: Tool, commands: Commands, seconds: float) -> Tool:
     )
 
 
-def order_of(
-    commands: Commands, jobs: SessionJobs, seconds: float, tool: str, arguments: Arguments
-) -> dict[str, Any] | None:
+def order_of(commands: Commands, jobs: SessionJobs, seconds: float, arguments: Arguments) -> dict[str, Any]:
     """What the plugin runs for a call: the program that the gate looked at, in its sandbox."""
-    if tool != "run_command":
-        return None
     order = deferred.programs.as_order(*commands.prepared(arguments))
     order |= {"seconds": float(arguments.get("timeout_s", seconds)), "unseen": commands.unseen(arguments)}
     return order | {"job": jobs.next_name()} if arguments.get("background", False) else order

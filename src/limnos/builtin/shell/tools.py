@@ -8,12 +8,12 @@ import asyncio
 from typing import Any
 
 from limnos.builtin.shell.jobs import Fresh, Jobs, Listed
+from limnos.sdk.ended import MAX_OUTPUT, ended
 from limnos.sdk.plugin import Call, Output, Plugin, ToolError, ToolFailure
-from limnos.sdk.programs import Completed, StartError, entering, run
+from limnos.sdk.programs import StartError, entering, run
 
 NOT_SHOWN = "the sandbox does not show {} to commands: reads find nothing there, writes are gone"
-MAX_OUTPUT = 1_000_000
-_FIRST_SIGNAL, _LAST_SIGNAL = 128, 192
+LONGER = "give it a longer timeout_s, or background=true"
 
 plugin = Plugin()
 _sessions: dict[str, Jobs] = {}
@@ -85,7 +85,7 @@ async def _wait(call: Call) -> Output:
             max_bytes=MAX_OUTPUT,
             on_output=lambda data: call.report(data.decode("utf-8", "replace")),
         )
-    output = _output(done, seconds)
+    output = ended(done, seconds, "the command", LONGER)
     if path := call.order.get("unseen"):
         return output._replace(text=f"{output.text}\n[{NOT_SHOWN.format(path)}]")
     return output
@@ -113,22 +113,3 @@ def _state(state: str, status: int | None) -> str:
         return "still runs"
     how = f"signal {-status}" if status is not None and status < 0 else f"exit {status}"
     return f"stopped, {how}" if state == "stopped" else f"ended, {how}"
-
-
-def _output(done: Completed, seconds: float) -> Output:
-    text = done.output.decode("utf-8", "replace")
-    if done.timed_out:
-        error = ToolError(
-            "timeout",
-            f"no end after {seconds:g} s; the command was killed",
-            "give it a longer timeout_s, or background=true",
-        )
-        return Output(text, "killed, too slow", done.exit, error, origin="command")
-    said = f"exit {done.exit}"
-    if done.exit:
-        how = f"ended by signal {-done.exit}" if done.exit < 0 else f"exit status {done.exit}"
-        if _FIRST_SIGNAL < done.exit <= _LAST_SIGNAL:  # how a shell, and a sandbox, tell of a signal
-            how += f", as after signal {done.exit - _FIRST_SIGNAL}"
-        error = ToolError("failed", f"the command failed: {how}", "read its output, then try another way")
-        return Output(text, said, done.exit, error, origin="command")
-    return Output(text or "(exit 0, no output)", said, done.exit, origin="command")

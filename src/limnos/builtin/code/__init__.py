@@ -1,0 +1,1 @@
+"""Runs Python and Node code that can change nothing and send nothing."""

@@ -1,0 +1,3 @@
+from limnos.builtin.code.tools import plugin
+
+plugin.run()

@@ -1,0 +1,3 @@
+from limnos.builtin.git.tools import plugin
+
+plugin.run()

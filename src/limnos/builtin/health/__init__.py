@@ -1,0 +1,1 @@
+"""Tells how this machine does."""

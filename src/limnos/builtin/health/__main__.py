@@ -1,0 +1,3 @@
+from limnos.builtin.health.tools import plugin
+
+plugin.run()

@@ -1,0 +1,1 @@
+"""Stops inputs that come too fast."""

@@ -1,0 +1,3 @@
+from limnos.builtin.rate_limit.guard import plugin
+
+plugin.run()

@@ -1,0 +1,1 @@
+"""Hides secrets in results of tools and in answers."""

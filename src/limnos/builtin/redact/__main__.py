@@ -1,0 +1,3 @@
+from limnos.builtin.redact.guard import plugin
+
+plugin.run()

@@ -1,0 +1,1 @@
+"""Keeps terminals open in the sandbox, for programs that ask back."""

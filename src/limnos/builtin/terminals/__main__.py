@@ -1,0 +1,3 @@
+from limnos.builtin.terminals.tools import plugin
+
+plugin.run()
