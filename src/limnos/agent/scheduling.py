@@ -7,7 +7,6 @@ open; an interrupt may also set the running turn aside.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from limnos.kernel.errors import UsageError
@@ -39,13 +38,15 @@ def check_level(level: int) -> None:
         raise UsageError(f"there is no level {level}", "1 background, 2 message, 3 interactive, 4 critical")
 
 
-@dataclass(slots=True)
 class Rank:
     """What a begun turn weighs against interrupts. `safe_until` is in seconds of the monotonic clock."""
 
-    level: int = INTERACTIVE
-    gained: int = 0
-    safe_until: float = 0.0
+    __slots__ = ("gained", "level", "safe_until")
+
+    def __init__(self, level: int = INTERACTIVE) -> None:
+        self.level = level
+        self.gained = 0
+        self.safe_until = 0.0
 
     @property
     def value(self) -> int:
@@ -66,11 +67,13 @@ def may_pre_empt(interrupt: Input, running: Rank, suspended: int) -> bool:
     return interrupt.level > running.value and suspended < MAX_SUSPENDED
 
 
-@dataclass(slots=True)
 class _Waiting:
-    given: Input
-    arrived: int
-    passed: int = 0
+    __slots__ = ("arrived", "given", "passed")
+
+    def __init__(self, given: Input, arrived: int) -> None:
+        self.given = given
+        self.arrived = arrived
+        self.passed = 0
 
     @property
     def gained(self) -> int:
