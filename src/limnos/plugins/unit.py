@@ -83,7 +83,6 @@ class Unit:
         self._resting: asyncio.Task[None] | None = None
         self._arena: Arena | None = None
         self._last_used = 0.0
-        self._open = 0
         self._stops = 0
 
     @property
@@ -158,14 +157,8 @@ class Unit:
         """What the running plugin will answer; counts as use of it. Raises as `Connection.ask`."""
         if self.process is None:
             raise PluginLost("it has ended")
-        asked = self.process.connection.ask(method, **params)
-        self._open += 1
-        asked.add_done_callback(self._used)
-        return asked
-
-    def _used(self, _: "asyncio.Future[Any]") -> None:
-        self._open -= 1
         self._last_used = self._around.clock.monotonic()
+        return self.process.connection.ask(method, **params)
 
     async def stop(self, reason: str, state: State = "stopped") -> None:
         """End the process: it may save its state, then the group is ended. Nothing restarts it by itself.
@@ -336,8 +329,10 @@ class Unit:
                 return
 
     def _is_idle(self) -> bool:
+        if self.process is not None and self.process.connection.waiting:
+            self._last_used = self._around.clock.monotonic()  # a call that runs is use of it
         unused = self._around.clock.monotonic() - self._last_used
-        wanted = self.manifest.start == "eager" or self._open or self.busy
+        wanted = self.manifest.start == "eager" or self.busy
         return not wanted and unused >= self.manifest.limits.idle_stop_s
 
     def _change(self, state: State, why: str = "") -> None:
