@@ -58,10 +58,14 @@ class RecordedStep:
 
 @dataclass(slots=True)
 class Episode:
-    """The events from a turn's start, or its continuation, up to the next one."""
+    """The events from a turn's start, or its continuation, up to the next one; not those of its sub-agents.
+
+    `changing` are the calls that began a sub-agent which changed something.
+    """
 
     head: TurnStarted | TurnResumed
     events: list[Event]
+    changing: set[str] = field(default_factory=set[str])
 
     @property
     def end(self) -> TurnFinished | None:
@@ -230,7 +234,11 @@ class RecordedTools:
         event = self._finished.get(context.call)
         if event is None or event.outcome == "unknown":
             raise RecordEnds
-        await self._wait_for_those_before(context.call)
+        try:
+            await self._wait_for_those_before(context.call)
+        except asyncio.CancelledError:
+            await self._wait_for_those_before(context.call)  # what was stopped side by side, too
+            raise
         if event.outcome == "cancelled":
             await self._episode.stop_here(self._cancel)
         result = result_of(event)
@@ -241,7 +249,8 @@ class RecordedTools:
             and event.exit is None
         ):
             raise ToolFailure(result.error.reason, result.error.detail, result.error.hint)
-        return Output(text_of(result.parts), event.summary, event.exit, result.error, event.origin)
+        changed = context.call in self._episode.changing
+        return Output(text_of(result.parts), event.summary, event.exit, result.error, event.origin, changed)
 
     def preview(self, arguments: Arguments) -> Preview:
         """The rule that the next recorded question offered."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from limnos.agent import deferred
-from limnos.agent.build import register
+from limnos.agent.assembly import register
 from limnos.agent.commands import Commands, Workbench
 from limnos.agent.recorded import (
     Episode,
@@ -24,6 +24,7 @@ from limnos.agent.recorded import (
     RecordEnds,
 )
 from limnos.agent.session_tools import arranged, kernel_tools
+from limnos.agent.spawn import spawn_tool
 from limnos.kernel.approvals import Gate, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
@@ -32,6 +33,7 @@ from limnos.kernel.deciding import mode_of
 from limnos.kernel.errors import LimitError
 from limnos.kernel.event_records import to_record
 from limnos.kernel.events import (
+    AgentFinished,
     ApprovalAnswered,
     ApprovalAsked,
     CallFinished,
@@ -47,11 +49,13 @@ from limnos.kernel.events import (
 )
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.loop import Loop
+from limnos.kernel.messages import Arguments
 from limnos.kernel.model import Usage
 from limnos.kernel.registry import Catalogue, Registry
 from limnos.kernel.seams import Clock, Rendered, parse_principal
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
+from limnos.kernel.tools import Output, ToolContext
 from limnos.kernel.turn import Parts, Turn
 from limnos.plugins.feed import Feed
 from limnos.plugins.host import Host, Member
@@ -94,7 +98,10 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a replay found. `damaged`: parts of the file could not be read."""
+    """What a replay found. `damaged`: parts of the file could not be read.
+
+    Replies and results are those that were compared: not those of sub-agents.
+    """
 
     events: int
     replies: int
@@ -185,7 +192,7 @@ def verify(path: Path, clock: Clock) -> Verification:
     divergence = _changed_record(history) or asyncio.run(
         _first_divergence(history.events, _HurriedClock(clock))
     )
-    kinds = [event.type for event in history.events]
+    kinds = [event.type for event in history.events if not event.agent]
     return Verification(
         len(history.events),
         kinds.count("step_finished"),
@@ -210,7 +217,7 @@ async def _first_divergence(events: tuple[Event, ...], clock: Clock) -> Divergen
     for start, episode in _episodes(events):
         for event in events[done:start]:
             conversation.apply(event)
-            if isinstance(event, _REMEMBERED):
+            if isinstance(event, _REMEMBERED) and not event.agent:
                 before.append(event)
         done = start
         replayed = await _run(episode, before, _this_turn(conversation), clock)
@@ -237,8 +244,16 @@ def _episodes(events: tuple[Event, ...]) -> list[tuple[int, Episode]]:
         if isinstance(event, TurnStarted | TurnResumed):
             episodes.append((place + 1, Episode(event, [])))
         elif episodes and event.turn == episodes[-1][1].head.turn:
-            episodes[-1][1].events.append(event)
+            _add(episodes[-1][1], event)
     return episodes
+
+
+def _add(episode: Episode, event: Event) -> None:
+    """Take an event into its turn. What a sub-agent did is not done again: its answer is a recorded one."""
+    if not event.agent:
+        episode.events.append(event)
+    elif isinstance(event, AgentFinished) and event.had_effects:
+        episode.changing.add(event.call)
 
 
 async def _run(
@@ -279,6 +294,11 @@ def _not_shown(news: object) -> None:
     """What a replay would tell again is not shown."""
 
 
+async def _nothing_begun(arguments: Arguments, context: ToolContext) -> Output:
+    """A replay begins no sub-agent."""
+    raise RecordEnds
+
+
 def _today(clock: Clock, cwd: str) -> Registry:
     """All built-in tools, wired to nothing: their names, schemas and flags."""
     registry = Registry()
@@ -295,7 +315,8 @@ def _today(clock: Clock, cwd: str) -> Registry:
     around = Surroundings(clock, Path(cwd), (), _no_settings, lambda: NoSandbox("a replay runs nothing", ""))
     host = Host(members, around, Services(clock, _NoBlobs(), {}), Feed(_NoBlobs(), ()))
     theirs = arranged(host.tools(SessionSide()), Files(Path(cwd)), commands, 60.0)
-    register(registry, [*theirs, *kernel_tools(clock, lambda: "UTC", _not_shown, _NoBlobs())])
+    own = kernel_tools(clock, lambda: "UTC", _not_shown, _NoBlobs())
+    register(registry, [*theirs, *own, spawn_tool(_nothing_begun)])
     return registry
 
 

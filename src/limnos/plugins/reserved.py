@@ -4,7 +4,8 @@ from typing import Final
 
 # Whose output is trusted, who speaks in a record, and the groups of the kernel's own tools.
 NAMES: Final = frozenset({
-    "kernel", "limnos", "person", "persona", "agent", "mcp", "blocks", "jobs", "files", "search", "shell",
+    "kernel", "limnos", "person", "persona", "agent", "agents", "mcp", "blocks", "jobs", "files", "search",
+    "shell",
 })  # fmt: skip
 # A stored rule for one of these would hold for a tool of a stranger with the same name.
 TOOLS: Final = frozenset({
