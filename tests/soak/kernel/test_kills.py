@@ -17,7 +17,7 @@ from limnos.agent.clock import SystemClock
 from limnos.agent.replay import verify
 from limnos.agent.settings import load, read_environment
 from limnos.kernel.conversation import fold
-from limnos.kernel.events import CallFinished, CallStarted, Event, TurnFinished
+from limnos.kernel.events import CallFinished, CallProposed, CallStarted, Event, TurnFinished
 from limnos.kernel.pairing import check_pairing
 from limnos.service.client import OpenRequest, Send
 from limnos.service.local import local_kernel
@@ -28,7 +28,7 @@ SEED = 20260314
 DEADLINE_S = 60
 
 
-def kill_at(seed: int, folder: Path) -> tuple[Path, list[tuple[str, int]]]:
+def kill_at(seed: int, folder: Path, *kind: str) -> tuple[Path, list[tuple[str, int]]]:
     """Run the victim and kill its group at a seeded event and delay; returns its log and what it said."""
     chance = random.Random(seed)
     home, work = folder / "home", folder / "work"
@@ -36,7 +36,7 @@ def kill_at(seed: int, folder: Path) -> tuple[Path, list[tuple[str, int]]]:
     work.mkdir()
     after, delay = chance.randrange(2, 110), chance.random() * 0.02
     victim = subprocess.Popen(
-        [sys.executable, "-m", "tests.soak.kernel.victim", str(home), str(work)],
+        [sys.executable, "-m", "tests.soak.kernel.victim", str(home), str(work), *kind],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -65,9 +65,9 @@ def kill_at(seed: int, folder: Path) -> tuple[Path, list[tuple[str, int]]]:
     return logs[0], said
 
 
-def nobody_in(work: Path) -> bool:
+def nobody_in(work: Path, seconds: float = 5) -> bool:
     """Whether no process works in `work`, now or in a moment: the system ends a sandbox one by one."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + seconds
     while any(_works_in(process) == str(work) for process in Path("/proc").glob("[0-9]*/cwd")):
         if time.monotonic() > deadline:
             return False
@@ -113,9 +113,9 @@ def go_on(folder: Path, log: Path) -> list[Event]:
     return list(read_history(log).events)
 
 
-def check(seed: int, folder: Path) -> None:
+def check(seed: int, folder: Path, *kind: str) -> None:
     """One kill, one restart, all promises."""
-    log, said = kill_at(seed, folder)
+    log, said = kill_at(seed, folder, *kind)
     before = read_history(log)
     written = {event.seq: event.type for event in before.events}
     for kind, seq in said:
@@ -135,6 +135,10 @@ def check(seed: int, folder: Path) -> None:
     messages = [message for unit in conversation.units for message in unit.messages()]
     assert check_pairing(messages).valid, f"seed {seed}: the pairing is broken"
     assert not conversation.turn_open, f"seed {seed}: a turn has no end"
+    assert not conversation.agents.open, f"seed {seed}: a sub-agent has no end"
+    results = Counter(event.call for event in events if isinstance(event, CallFinished))
+    proposed = {event.call for event in events if isinstance(event, CallProposed)}
+    assert results == Counter(proposed), f"seed {seed}: a call has not exactly one result"
     found = verify(log, SystemClock())
     assert found.divergence is None, f"seed {seed}: {found.divergence}"
 
@@ -142,6 +146,19 @@ def check(seed: int, folder: Path) -> None:
 @pytest.mark.parametrize("number", range(20))
 def test_a_killed_process_loses_nothing_and_repeats_nothing(number: int, tmp_path: Path) -> None:
     check(SEED + number, tmp_path)
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_a_process_killed_while_sub_agents_work_loses_nothing_and_repeats_nothing(
+    number: int, tmp_path: Path
+) -> None:
+    check(SEED + number, tmp_path, "family")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(200))
+def test_two_hundred_kills_while_sub_agents_work(number: int, tmp_path: Path) -> None:
+    check(SEED + 1000 + number, tmp_path, "family")
 
 
 @pytest.mark.soak

@@ -1,6 +1,7 @@
 """A process that runs turns until somebody kills it. Every real run of a tool leaves a line in `effects`.
 
-usage: python -m tests.soak.kernel.victim HOME FOLDER; it prints a line for each event.
+usage: python -m tests.soak.kernel.victim HOME FOLDER [family]; it prints a line for each event. A family
+works with sub-agents: two side by side in each turn, one of which has one of its own.
 """
 
 import asyncio
@@ -40,13 +41,45 @@ def script(folder: Path) -> Path:
     return path
 
 
-async def main(home: str, folder: str) -> None:
+def family(folder: Path) -> Path:
+    """Turns whose commands are run by sub-agents; every command appends its own name to `effects`."""
+    steps: list[dict[str, object]] = []
+    for turn in range(TURNS):
+        one, two, three = (f"part {turn} {name}" for name in ("alone", "above", "below"))
+        steps.append(
+            {"text": "I share it out.", "calls": [_spawn(f"t{turn}s1", one), _spawn(f"t{turn}s2", two)]}
+        )
+        steps.append({"text": "", "calls": [_spawn(f"t{turn}s3", three)], "to": two})
+        for place, part in enumerate((one, three)):
+            for number in range(2):
+                name = f"t{turn}p{place}c{number}"
+                steps.append({"text": "I run it.", "calls": [_command(name)], "to": part, "delay": 0.002})
+        steps += [{"text": f"{part} is done", "to": part, "delay": 0.002} for part in (one, three, two)]
+        steps.append({"text": f"turn {turn} is done and this is its answer", "delay": 0.002})
+    path = folder / "script.json"
+    path.write_text(json.dumps({"steps": steps}))
+    return path
+
+
+def _spawn(name: str, task: str) -> dict[str, object]:
+    return {"id": name, "name": "spawn_agent", "arguments": {"task": task, "role": "worker"}}
+
+
+def _command(name: str) -> dict[str, object]:
+    return {
+        "id": name,
+        "name": "run_command",
+        "arguments": {"command": f"echo {name} >> effects; sleep 0.02"},
+    }
+
+
+async def main(home: str, folder: str, kind: str = "") -> None:
     """Run the turns, approving every command, and tell of each event on stdout."""
     variables = {
         "HOME": home,
         "LIMNOS_HOME": home,
         "PATH": os.environ["PATH"],
-        "LIMNOS_MODEL": f"scripted:{script(Path(home))}",
+        "LIMNOS_MODEL": f"scripted:{(family if kind else script)(Path(home))}",
     }
     environment = read_environment(variables)
     kernel = local_kernel(load(environment), environment)
@@ -71,4 +104,4 @@ def _approve(session: Session, event: Event) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2]))
+    asyncio.run(main(*sys.argv[1:]))
