@@ -15,6 +15,7 @@ from limnos.kernel.deciding import Standing, Verdict
 from limnos.kernel.errors import LimitError, ModelError
 from limnos.kernel.events import (
     TURN_ENDS,
+    AgentFinished,
     ApprovalAnswered,
     ApprovalAsked,
     CallFinished,
@@ -66,6 +67,13 @@ class Episode:
     head: TurnStarted | TurnResumed
     events: list[Event]
     changing: set[str] = field(default_factory=set[str])
+
+    def take(self, event: Event) -> None:
+        """Add an event. What a sub-agent did is not done again: its answer is a recorded result."""
+        if not event.agent:
+            self.events.append(event)
+        elif isinstance(event, AgentFinished) and event.had_effects:
+            self.changing.add(event.call)
 
     @property
     def end(self) -> TurnFinished | None:
@@ -324,3 +332,16 @@ class RecordedAnswers:
             await self._episode.stop_here(self._cancel)
         principal = parse_principal(event.principal)
         return Answer(event.answer, event.reason, event.arguments, principal, event.source)
+
+
+class RecordedIds:
+    """The ids of the record's questions, in order."""
+
+    def __init__(self, episode: Episode) -> None:
+        self._approvals = [event.approval for event in episode.events if isinstance(event, ApprovalAsked)]
+        self._made = 0
+
+    def new(self, kind: str) -> str:
+        """See `kernel.seams.Ids`."""
+        self._made += 1
+        return self._approvals.pop(0) if kind == "approval" and self._approvals else f"replayed{self._made}"

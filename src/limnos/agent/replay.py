@@ -18,6 +18,7 @@ from limnos.agent.commands import Commands, Workbench
 from limnos.agent.recorded import (
     Episode,
     RecordedAnswers,
+    RecordedIds,
     RecordedJudge,
     RecordedModel,
     RecordedTools,
@@ -33,7 +34,6 @@ from limnos.kernel.deciding import mode_of
 from limnos.kernel.errors import LimitError
 from limnos.kernel.event_records import to_record
 from limnos.kernel.events import (
-    AgentFinished,
     ApprovalAnswered,
     ApprovalAsked,
     CallFinished,
@@ -244,16 +244,8 @@ def _episodes(events: tuple[Event, ...]) -> list[tuple[int, Episode]]:
         if isinstance(event, TurnStarted | TurnResumed):
             episodes.append((place + 1, Episode(event, [])))
         elif episodes and event.turn == episodes[-1][1].head.turn:
-            _add(episodes[-1][1], event)
+            episodes[-1][1].take(event)
     return episodes
-
-
-def _add(episode: Episode, event: Event) -> None:
-    """Take an event into its turn. What a sub-agent did is not done again: its answer is a recorded one."""
-    if not event.agent:
-        episode.events.append(event)
-    elif isinstance(event, AgentFinished) and event.had_effects:
-        episode.changing.add(event.call)
 
 
 async def _run(
@@ -330,7 +322,7 @@ def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn:
         GateSettings(mode_of(started.mode), started.trusted),
         RecordedAnswers(episode, turn.cancel) if started.attended else None,
         stream,
-        _RecordedIds(episode),
+        RecordedIds(episode),
         judge=RecordedJudge(episode),
     )
     tools = Toolset(
@@ -339,7 +331,7 @@ def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn:
     stages = Pipeline()
     model = RecordedModel(episode, turn.cancel, turn.inbox, started.model)
     calls = Calls(tools, gate, stages, stream)
-    return Parts(model, _NoContext(), calls, stages, stream, _RecordedIds(episode), 1024)
+    return Parts(model, _NoContext(), calls, stages, stream, RecordedIds(episode), 1024)
 
 
 def _folder(episode: Episode, before: Sequence[Event]) -> str:
@@ -356,18 +348,6 @@ def _folder(episode: Episode, before: Sequence[Event]) -> str:
 def _hear(turn: Turn, event: Event) -> None:
     if isinstance(event, InputInjected):
         turn.narrow(parse_principal(event.principal))
-
-
-class _RecordedIds:
-    """The ids of the record's questions, in order."""
-
-    def __init__(self, episode: Episode) -> None:
-        self._approvals = [event.approval for event in episode.events if isinstance(event, ApprovalAsked)]
-        self._made = 0
-
-    def new(self, kind: str) -> str:
-        self._made += 1
-        return self._approvals.pop(0) if kind == "approval" and self._approvals else f"replayed{self._made}"
 
 
 def _compare(episode: Episode, replayed: list[Event]) -> Divergence | None:
