@@ -1,6 +1,5 @@
 """The sub-agents of a session as its events tell of them: how many there were, and who has no end yet."""
 
-from dataclasses import dataclass, field
 from decimal import Decimal
 
 from limnos.kernel.events import (
@@ -18,7 +17,6 @@ from limnos.kernel.events import (
 )
 
 
-@dataclass(slots=True)
 class OpenAgent:
     """A sub-agent without an end: what it has used, and what of it is open.
 
@@ -26,19 +24,20 @@ class OpenAgent:
     without an answer. `reply` is that of its step, None between steps.
     """
 
-    started: AgentStarted
-    step: int = 0
-    ran: int = 0
-    tokens: int = 0
-    cost: Decimal = Decimal(0)
-    currency: str = "USD"
-    reply: ReplyFinished | None = None
-    proposed: list[str] = field(default_factory=list[str])
-    running: set[str] = field(default_factory=set[str])
-    calls: dict[str, str] = field(default_factory=dict[str, str])
-    questions: dict[str, str] = field(default_factory=dict[str, str])
-    changed: bool = False
-    _effects: set[str] = field(default_factory=set[str])
+    def __init__(self, started: AgentStarted) -> None:
+        self.started = started
+        self.step = 0
+        self.ran = 0
+        self.tokens = 0
+        self.cost = Decimal(0)
+        self.currency = "USD"
+        self.reply: ReplyFinished | None = None
+        self.proposed: list[str] = []
+        self.running: set[str] = set()
+        self.calls: dict[str, str] = {}
+        self.questions: dict[str, str] = {}
+        self.changed = False
+        self._effects: set[str] = set()
 
     def apply(self, event: Event) -> None:
         """Take an event of this sub-agent."""
