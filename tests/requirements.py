@@ -2,6 +2,7 @@
 
 P: a principle of the product. K: kernel. A: approvals. S: sessions and the log. W: window. T: a threat.
 C: the command line. D: the daemon and what waits for it. G: plugins. B: built-in plugins.
+F: sub-agents.
 A promise without a test does not stand here.
 """
 
@@ -61,6 +62,8 @@ TERMINALS = "tests/builtin/terminals/test_terminals.py::"
 GIT = "tests/builtin/git/test_git.py::"
 REDACT = "tests/builtin/redact/test_redact.py::"
 BUILTIN = "tests/builtin/test_all.py::"
+SPAWN = "tests/agent/test_spawn.py::"
+SHARED_OUT = "tests/journeys/test_sub_agents.py::"
 
 
 class Requirement(NamedTuple):
@@ -745,4 +748,52 @@ TOOLS = (
     ),
 )
 
-REQUIREMENTS = (*PRINCIPLES, *KERNEL, *SESSION, *SERVICE, *THREATS, *COMMAND_LINE, *PLUGINS, *TOOLS)
+SUB_AGENTS = (
+    _one(
+        "F1",
+        "A sub-agent has a context of its own, and hands back its last message, cut at 20,000 characters.",
+        SPAWN + "test_a_sub_agent_works_on_its_own_and_hands_back_its_last_message",
+        SPAWN + "test_what_a_sub_agent_does_is_in_the_log_and_not_in_the_conversation",
+        SPAWN + "test_an_answer_that_is_too_long_is_cut_and_the_rest_can_be_read",
+    ),
+    _one(
+        "F2",
+        "What a sub-agent does passes the same gate and the same stages, and questions name it.",
+        SPAWN + "test_its_calls_are_asked_about_under_its_name_and_a_no_is_a_no",
+        SPAWN + "test_questions_of_neighbours_come_one_at_a_time",
+        SPAWN + "test_the_stages_see_its_calls_and_may_deny_them",
+    ),
+    _one(
+        "F3",
+        "Sub-agents are at most two deep and three at once, and end at their budget or at the turn's caps.",
+        SPAWN + "test_three_work_at_once_and_a_fourth_waits",
+        SPAWN + "test_a_sub_agent_has_sub_agents_and_these_have_none",
+        SPAWN + "test_a_sub_agent_ends_at_its_budget_and_says_so",
+        SPAWN + "test_its_tokens_count_in_the_turn_and_the_caps_of_the_turn_hold",
+    ),
+    _one(
+        "F4",
+        "However a turn ends, its sub-agents end with it, and each of their calls has one result.",
+        SPAWN + "test_stopping_the_turn_stops_the_sub_agents_and_every_call_has_one_result",
+        SPAWN + "test_what_a_dead_process_left_of_sub_agents_is_closed_wherever_it_died",
+        SHARED_OUT + "test_closing_the_kernel_leaves_no_process_of_a_sub_agent_and_no_call_without_a_result",
+        KILLS + "test_a_process_killed_while_sub_agents_work_loses_nothing_and_repeats_nothing",
+    ),
+    _one(
+        "F5",
+        "The embedded model's prompt is the same byte for byte unless sub-agents are asked for.",
+        SPAWN + "test_the_embedded_model_is_told_of_sub_agents_only_when_asked_to",
+    ),
+)
+
+REQUIREMENTS = (
+    *PRINCIPLES,
+    *KERNEL,
+    *SESSION,
+    *SERVICE,
+    *THREATS,
+    *COMMAND_LINE,
+    *PLUGINS,
+    *TOOLS,
+    *SUB_AGENTS,
+)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from limnos.agent.build import Opening, home, model_of, open_session, register
+from limnos.agent.assembly import register
+from limnos.agent.build import Opening, home, model_of, open_session
 from limnos.agent.scheduling import Input
 from limnos.agent.settings import load
 from limnos.context.window import Window, WindowSettings

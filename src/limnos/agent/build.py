@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from limnos import __version__
+from limnos.agent import deferred
+from limnos.agent.assembly import PINNED, QUIET, Bench, Seat, loop_of, offer_jobs, register
 from limnos.agent.clock import RandomIds, SystemClock
 from limnos.agent.fittings import Fittings
 from limnos.agent.masking import mask_of
@@ -14,44 +16,37 @@ from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
 from limnos.agent.plugin_services import House, Room
 from limnos.agent.plugins import Plugins
-from limnos.agent.prompt import HostFacts, host_facts, system_prompt
+from limnos.agent.prompt import host_facts, system_prompt
 from limnos.agent.questions import OpenQuestions
 from limnos.agent.runner import Runner
 from limnos.agent.session_tools import Ground, tools_of
 from limnos.agent.sessions import SessionFiles
 from limnos.agent.settings import KEYS, Environment, Settings, load
+from limnos.agent.spawn import AGENTS, Order, Spawner, Worker
 from limnos.agent.stored_rules import stored_rules
-from limnos.agent.toolbox.kernel import catalogue_tool
-from limnos.agent.toolbox.shell import JOBS
-from limnos.agent.trust import Guide, guide_in
+from limnos.agent.trust import guide_in
 from limnos.agent.workbench import PERSONA, rules_of
 from limnos.agent.workplace import Workplace
-from limnos.context.window import Window, WindowSettings
 from limnos.kernel.approvals import Gate, GateRules, GateSettings
-from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.conversation import fold
 from limnos.kernel.deciding import mode_of
-from limnos.kernel.events import Event, JobChanged, SessionStarted, Warned
+from limnos.kernel.events import Event, SessionStarted, Warned
 from limnos.kernel.limits import Caps, Meter
-from limnos.kernel.loop import Loop
 from limnos.kernel.masking import Mask
 from limnos.kernel.model import Model
-from limnos.kernel.registry import Catalogue, Registry
+from limnos.kernel.registry import Registry
 from limnos.kernel.seams import Clock
 from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
-from limnos.kernel.tools import BLOCKS, Tool
-from limnos.kernel.turn import Parts
+from limnos.kernel.tools import Tool
+from limnos.kernel.turn import Turn
 from limnos.providers.rate import Buckets
 from limnos.sdk.schema import SchemaValidator
 from limnos.store.audit import AuditLog, read_history
 from limnos.store.blobs import BlobStore
 from limnos.store.spending import SpendingFile
 
-PINNED = ("kernel", "files", "search", "shell")
-QUIET = (BLOCKS, JOBS)
-CHARACTERS_PER_TOKEN = 4
-INLINE_SHARE = 8  # one inline result takes at most an eighth of the request budget
+EMBEDDED = "embedded/"
 
 
 class Home(NamedTuple):
@@ -139,12 +134,12 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         )
     place = Workplace(opening.cwd)
     own = tools_of(base.ground, settings, stream, log.history.events, place.path)
-    registry = Registry()
-    catalogue = register(registry, own.tools if opening.tools is None else opening.tools)
-    stream.listen(partial(_offer_jobs, catalogue))
-    guide = guide_in(own.files) if opening.trusted else None
-    window = _window(settings, model, catalogue, host_facts(place.path, base.environment.text("PATH")), guide)
-    ids = RandomIds(base.files.exists)
+    facts, guide = host_facts(place.path, base.environment.text("PATH")), None
+    if opening.trusted:
+        guide = guide_in(own.files)
+    ids, stages = RandomIds(base.files.exists), Pipeline()
+    prompt = partial(system_prompt, facts, guide)
+    bench = Bench(settings, model, stages, ids, base.validator, base.blobs, place, prompt)
     questions = OpenQuestions(settings.approval_seconds)
     rules = rules_of(base.environment, place.path)
     rules.rules()  # a rule that cannot be read is said now, not at the first call
@@ -155,13 +150,11 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         ids,
         GateRules(stored_rules(log.history.events, opening.cwd), rules),
     )
-    stages = Pipeline()
     detach = base.plugins.attach(stages)
-    tools = Toolset(
-        registry, catalogue, base.validator, base.blobs, place, _inline_characters(settings, window.budget)
-    )
-    calls = Calls(tools, gate, stages, stream)
-    loop = Loop(Parts(model, window, calls, stages, stream, ids, settings.reply_tokens))
+    spawner = Spawner(bench, _child)
+    offered = (*own.tools, spawner.tool()) if opening.tools is None else opening.tools
+    seat = _first_seat(bench, stream, gate, offered)
+    loop = loop_of(bench, seat)
     fittings = Fittings(
         loop=loop,
         questions=questions,
@@ -180,18 +173,27 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         grace_seconds=settings.grace_seconds,
     )
     runner = Runner(stream, fittings)
+    spawner.serve(seat, lambda: runner.turn)
     base.plugins.enter(Room(stream, own.jobs, runner.submit))
     return runner
 
 
-def register(registry: Registry, tools: Sequence[Tool]) -> Catalogue:
-    """Register `tools`; with a group that is not always open comes the tool that opens it."""
-    catalogue = Catalogue(registry, PINNED, QUIET)
-    for tool in tools:
-        registry.register(tool)
-    if any(plugin not in (*PINNED, *QUIET) for plugin in catalogue.plugins()):
-        registry.register(catalogue_tool(catalogue))
-    return catalogue
+def _first_seat(bench: Bench, stream: EventStream, gate: Gate, tools: Sequence[Tool]) -> Seat:
+    """The seat of the session's own agent.
+
+    The prompt of the embedded model was measured with its tools: it is told of sub-agents only when asked to.
+    """
+    registry, asked = Registry(), bench.settings.agents
+    pinned = (*PINNED, AGENTS) if asked == "on" else PINNED
+    quiet = (*QUIET, AGENTS) if bench.model.name.startswith(EMBEDDED) else QUIET
+    wanted = [tool for tool in tools if tool.plugin != AGENTS or asked != "off"]
+    catalogue = register(registry, wanted, pinned, quiet)
+    stream.listen(partial(offer_jobs, catalogue))
+    return Seat(stream, gate, registry, catalogue)
+
+
+def _child(*given: *tuple[Bench, Seat, Turn, Order, int]) -> Worker:
+    return deferred.child.Child(*given)
 
 
 def _shown_settings(environment: Environment) -> dict[str, Any]:
@@ -211,27 +213,9 @@ def _finish(leave: Callable[[], None], detach: Callable[[], None], log: AuditLog
     log.close()
 
 
-def _offer_jobs(catalogue: Catalogue, event: Event) -> None:
-    if isinstance(event, JobChanged):
-        catalogue.touch(JOBS)
-
-
 def _gate_settings(settings: Settings, *, trusted: bool) -> GateSettings:
     return GateSettings(
         mode_of(settings.mode), trusted, settings.approval_seconds, may_store=settings.always == "offer"
-    )
-
-
-def _window(
-    settings: Settings, model: Model, catalogue: Catalogue, facts: HostFacts, guide: Guide | None
-) -> Window:
-    return Window(
-        model,
-        catalogue,
-        lambda closed: system_prompt(facts, closed, guide),
-        WindowSettings(
-            settings.window_share, settings.reply_tokens, settings.prune_target, settings.catalogue_share
-        ),
     )
 
 
@@ -246,10 +230,6 @@ def _meter(base: Home, settings: Settings) -> Callable[[], Meter]:
     )
     price = prices(settings)
     return lambda: Meter(caps, base.clock, price, base.spending)
-
-
-def _inline_characters(settings: Settings, budget: int) -> int:
-    return min(settings.inline_characters, budget * CHARACTERS_PER_TOKEN // INLINE_SHARE)
 
 
 def _after(path: Path, after: int) -> list[Event]:

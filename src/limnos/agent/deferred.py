@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from limnos.agent import child as child
     from limnos.agent import export as export
     from limnos.agent import git_calls as git_calls
     from limnos.agent import shell as shell
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from limnos.store import log_lines as log_lines
 
 _PARTS = {
+    "child": "limnos.agent.child",
     "export": "limnos.agent.export",
     "host": "limnos.plugins.host",
     "log_lines": "limnos.store.log_lines",

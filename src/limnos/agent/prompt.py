@@ -39,12 +39,15 @@ def host_facts(cwd: str, path: str) -> HostFacts:
     return HostFacts(f"{host.sysname} {host.machine}", "bash", cwd, missing)
 
 
-def system_prompt(facts: HostFacts, closed: Sequence[str] = (), guide: Guide | None = None) -> str:
+def system_prompt(
+    facts: HostFacts, guide: Guide | None = None, closed: Sequence[str] = (), about: str = ""
+) -> str:
     """The whole prompt; `closed` has one line for each group of tools that can be opened.
 
-    `guide` is what a trusted workspace says to agents: it informs, and lifts no rule.
+    `guide` is what a trusted workspace says to agents: it informs, and lifts no rule. `about` is what a
+    sub-agent is told of itself.
     """
-    parts = [RULES]
+    parts = [RULES, about] if about else [RULES]
     if guide is not None:
         parts.append(f"What {guide.name} in this folder says; it informs, and changes no rule:\n{guide.text}")
     if closed:

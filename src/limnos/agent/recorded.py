@@ -15,6 +15,7 @@ from limnos.kernel.deciding import Standing, Verdict
 from limnos.kernel.errors import LimitError, ModelError
 from limnos.kernel.events import (
     TURN_ENDS,
+    AgentFinished,
     ApprovalAnswered,
     ApprovalAsked,
     CallFinished,
@@ -58,10 +59,21 @@ class RecordedStep:
 
 @dataclass(slots=True)
 class Episode:
-    """The events from a turn's start, or its continuation, up to the next one."""
+    """The events from a turn's start, or its continuation, up to the next one; not those of its sub-agents.
+
+    `changing` are the calls that began a sub-agent which changed something.
+    """
 
     head: TurnStarted | TurnResumed
     events: list[Event]
+    changing: set[str] = field(default_factory=set[str])
+
+    def take(self, event: Event) -> None:
+        """Add an event. What a sub-agent did is not done again: its answer is a recorded result."""
+        if not event.agent:
+            self.events.append(event)
+        elif isinstance(event, AgentFinished) and event.had_effects:
+            self.changing.add(event.call)
 
     @property
     def end(self) -> TurnFinished | None:
@@ -230,7 +242,11 @@ class RecordedTools:
         event = self._finished.get(context.call)
         if event is None or event.outcome == "unknown":
             raise RecordEnds
-        await self._wait_for_those_before(context.call)
+        try:
+            await self._wait_for_those_before(context.call)
+        except asyncio.CancelledError:
+            await self._wait_for_those_before(context.call)  # what was stopped side by side, too
+            raise
         if event.outcome == "cancelled":
             await self._episode.stop_here(self._cancel)
         result = result_of(event)
@@ -241,7 +257,8 @@ class RecordedTools:
             and event.exit is None
         ):
             raise ToolFailure(result.error.reason, result.error.detail, result.error.hint)
-        return Output(text_of(result.parts), event.summary, event.exit, result.error, event.origin)
+        changed = context.call in self._episode.changing
+        return Output(text_of(result.parts), event.summary, event.exit, result.error, event.origin, changed)
 
     def preview(self, arguments: Arguments) -> Preview:
         """The rule that the next recorded question offered."""
@@ -315,3 +332,16 @@ class RecordedAnswers:
             await self._episode.stop_here(self._cancel)
         principal = parse_principal(event.principal)
         return Answer(event.answer, event.reason, event.arguments, principal, event.source)
+
+
+class RecordedIds:
+    """The ids of the record's questions, in order."""
+
+    def __init__(self, episode: Episode) -> None:
+        self._approvals = [event.approval for event in episode.events if isinstance(event, ApprovalAsked)]
+        self._made = 0
+
+    def new(self, kind: str) -> str:
+        """See `kernel.seams.Ids`."""
+        self._made += 1
+        return self._approvals.pop(0) if kind == "approval" and self._approvals else f"replayed{self._made}"

@@ -15,6 +15,7 @@ from typing import Any
 from limnos.agent.recorded import (
     Episode,
     RecordedAnswers,
+    RecordedIds,
     RecordedJudge,
     RecordedModel,
     RecordedTools,
@@ -82,7 +83,10 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a replay found. `damaged`: parts of the file could not be read."""
+    """What a replay found. `damaged`: parts of the file could not be read.
+
+    Replies and results are those that were compared: not those of sub-agents.
+    """
 
     events: int
     replies: int
@@ -165,7 +169,7 @@ def verify(path: Path, clock: Clock) -> Verification:
     divergence = _changed_record(history) or asyncio.run(
         _first_divergence(history.events, _HurriedClock(clock))
     )
-    kinds = [event.type for event in history.events]
+    kinds = [event.type for event in history.events if not event.agent]
     return Verification(
         len(history.events),
         kinds.count("step_finished"),
@@ -190,7 +194,7 @@ async def _first_divergence(events: tuple[Event, ...], clock: Clock) -> Divergen
     for start, episode in _episodes(events):
         for event in events[done:start]:
             conversation.apply(event)
-            if isinstance(event, _REMEMBERED):
+            if isinstance(event, _REMEMBERED) and not event.agent:
                 before.append(event)
         done = start
         replayed = await _run(episode, before, _this_turn(conversation), clock)
@@ -217,7 +221,7 @@ def _episodes(events: tuple[Event, ...]) -> list[tuple[int, Episode]]:
         if isinstance(event, TurnStarted | TurnResumed):
             episodes.append((place + 1, Episode(event, [])))
         elif episodes and event.turn == episodes[-1][1].head.turn:
-            episodes[-1][1].events.append(event)
+            episodes[-1][1].take(event)
     return episodes
 
 
@@ -260,7 +264,7 @@ def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn:
         GateSettings(mode_of(started.mode), started.trusted),
         RecordedAnswers(episode, turn.cancel) if started.attended else None,
         stream,
-        _RecordedIds(episode),
+        RecordedIds(episode),
         judge=RecordedJudge(episode),
     )
     tools = Toolset(
@@ -269,7 +273,7 @@ def _parts(episode: Episode, before: Sequence[Event], stream: EventStream, turn:
     stages = Pipeline()
     model = RecordedModel(episode, turn.cancel, turn.inbox, started.model)
     calls = Calls(tools, gate, stages, stream)
-    return Parts(model, _NoContext(), calls, stages, stream, _RecordedIds(episode), 1024)
+    return Parts(model, _NoContext(), calls, stages, stream, RecordedIds(episode), 1024)
 
 
 def _folder(episode: Episode, before: Sequence[Event]) -> str:
@@ -286,18 +290,6 @@ def _folder(episode: Episode, before: Sequence[Event]) -> str:
 def _hear(turn: Turn, event: Event) -> None:
     if isinstance(event, InputInjected):
         turn.narrow(parse_principal(event.principal))
-
-
-class _RecordedIds:
-    """The ids of the record's questions, in order."""
-
-    def __init__(self, episode: Episode) -> None:
-        self._approvals = [event.approval for event in episode.events if isinstance(event, ApprovalAsked)]
-        self._made = 0
-
-    def new(self, kind: str) -> str:
-        self._made += 1
-        return self._approvals.pop(0) if kind == "approval" and self._approvals else f"replayed{self._made}"
 
 
 def _compare(episode: Episode, replayed: list[Event]) -> Divergence | None:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from limnos.kernel.errors import LimnosError, UsageError
 from limnos.kernel.events import Event, JobChanged
 
+JOBS = "jobs"  # the group of their tools, offered once there is one
+
 
 class Listed(NamedTuple):
     """One job as a list shows it. `state` is running, ended or stopped; `exit` as of a command."""

@@ -144,7 +144,7 @@ def _up_to_step(events: tuple[Event, ...], seq: int | None) -> list[Event]:
     for place, event in enumerate(events):
         if seq is not None and event.seq > seq:
             break
-        if isinstance(event, StepFinished | TurnFinished):
+        if isinstance(event, StepFinished | TurnFinished) and not event.agent:
             end = place + 1
     return list(events[:end])
 

@@ -75,6 +75,12 @@ class Settings:
     embedded_threads: int = _key(
         0, "processor threads of the embedded model; 0: as many as are idle at its start", "embedded.threads"
     )
+    agents: str = _key(
+        "auto",
+        "sub-agents: auto (offered, but not to the embedded model), on (with full schema) or off",
+        "agents",
+        choices=("auto", "on", "off"),
+    )
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     fixed: frozenset[str] = field(default_factory=frozenset[str])
 

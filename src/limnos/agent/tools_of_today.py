@@ -4,13 +4,17 @@ from pathlib import Path
 from typing import Any
 
 from limnos.agent import deferred
-from limnos.agent.build import register
+from limnos.agent.assembly import register
 from limnos.agent.commands import Commands, Workbench
+from limnos.agent.recorded import RecordEnds
 from limnos.agent.session_jobs import SessionJobs
 from limnos.agent.session_tools import in_order, kernel_tools
+from limnos.agent.spawn import spawn_tool
 from limnos.agent.toolbox.views import views_of
+from limnos.kernel.messages import Arguments
 from limnos.kernel.registry import Registry
 from limnos.kernel.seams import Clock
+from limnos.kernel.tools import Output, ToolContext
 from limnos.plugins.feed import Feed
 from limnos.plugins.host import Host, Member
 from limnos.plugins.offered import SessionSide
@@ -43,6 +47,11 @@ def _not_shown(news: object) -> None:
     """What a replay would tell again is not shown."""
 
 
+async def _nothing_begun(arguments: Arguments, context: ToolContext) -> Output:
+    """A replay begins no sub-agent."""
+    raise RecordEnds
+
+
 def tools_of_today(clock: Clock, cwd: str) -> Registry:
     """All built-in tools, wired to nothing: their names, schemas and flags."""
     registry = Registry()
@@ -61,5 +70,6 @@ def tools_of_today(clock: Clock, cwd: str) -> Registry:
     jobs = SessionJobs(_not_shown, _nothing_ends)
     views = views_of(commands, Files(Path(cwd)), jobs, 60.0, Path(cwd))
     theirs = in_order(views.looked_at(tool) or tool for tool in host.tools(SessionSide()))
-    register(registry, [*theirs, *kernel_tools(clock, lambda: "UTC", _not_shown, NoBlobs())])
+    own = kernel_tools(clock, lambda: "UTC", _not_shown, NoBlobs())
+    register(registry, [*theirs, *own, spawn_tool(_nothing_begun)])
     return registry

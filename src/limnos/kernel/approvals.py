@@ -7,6 +7,8 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from limnos.kernel.cancel import Cancel
@@ -113,6 +115,14 @@ class GateRules(NamedTuple):
     book: RuleBook | None = None
 
 
+@dataclass(slots=True)
+class _Asking:
+    """The questions of a turn, whoever asks them: how many there were, and that one waits at a time."""
+
+    count: int = 0
+    alone: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
 class Gate:
     """Decides about calls of one session.
 
@@ -136,15 +146,22 @@ class Gate:
         self._ids = ids
         self._book = rules.book if rules else None
         self._judge = judge or by_findings
-        self._asked = 0
+        self._asking = _Asking()
+        self._for = ""
 
     def new_turn(self, asked: int = 0) -> int:
         """The bound of questions is per turn. `asked` are those of a turn that goes on.
 
         Returns how many the turn before had.
         """
-        before, self._asked = self._asked, asked
+        before, self._asking.count = self._asking.count, asked
         return before
+
+    def beneath(self, stream: EventStream, name: str) -> "Gate":
+        """This gate for a sub-agent: the same rules, mode, person and bound; its questions name it."""
+        gate = copy(self)
+        gate._stream, gate._for = stream, name
+        return gate
 
     async def decide(self, proposal: Proposal, cancel: Cancel) -> Decision:
         """Whether this call may run. Every question and every answer is an event.
@@ -182,12 +199,16 @@ class Gate:
     async def _ask(self, proposal: Proposal, verdict: Verdict) -> Decision:
         if self._approver is None:
             return Refused(NOBODY, unattended=True)
-        if self._asked >= MAX_QUESTIONS:
+        async with self._asking.alone:
+            return await self._ask_alone(proposal, verdict)
+
+    async def _ask_alone(self, proposal: Proposal, verdict: Verdict) -> Decision:
+        if self._asking.count >= MAX_QUESTIONS:
             return _refuse(f"{MAX_QUESTIONS} questions were asked in this turn", "answer with what you have")
         preview = await asyncio.to_thread(preview_of, proposal.tool, proposal.arguments)
         if preview.fault is not None:
             return Refused(preview.fault, outcome="failed")
-        self._asked += 1
+        self._asking.count += 1
         question = self._question(proposal, preview, verdict)
         self._stream.emit(_asked(question), durable=True)
         began = self._stream.clock.monotonic()
@@ -211,13 +232,16 @@ class Gate:
             tool=proposal.tool.name,
             arguments=proposal.arguments,
             hash=_hash(proposal, findings),
-            reasons=reasons or (f"{proposal.tool.name} has {proposal.tool.effects} effects",),
+            reasons=self._signed(reasons or (f"{proposal.tool.name} has {proposal.tool.effects} effects",)),
             cwd=proposal.folder.path,
             preview=preview.text or None,
             rule=preview.rule._replace(folder=proposal.folder.path) if preview.rule and may_store else None,
             expires=self._stream.clock.later(self.settings.expire_seconds),
             parts=words if len(words) > 1 else (),
         )
+
+    def _signed(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
+        return (f"asked by {self._for}", *reasons) if self._for else reasons
 
     async def _wait(self, question: Question) -> Answer:
         assert self._approver is not None

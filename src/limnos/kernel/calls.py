@@ -234,6 +234,8 @@ class Calls:
         result = await self._after(ready, result)
         self._tools.catalogue.touch(call.name)
         result = self._finish(call.name, result, output, int((self._stream.clock.monotonic() - began) * 1000))
+        if output.changed:
+            turn.repeats.note_change()
         turn.repeats.record(tool, call.name, allowed.arguments, result)
         return result
 

@@ -9,6 +9,7 @@ from limnos.kernel.errors import LimnosError
 
 T = TypeVar("T")
 CUT_SHORT_SECONDS = 0.5
+BENEATH = 0.6  # of the seconds of the agent above
 StopReason = Literal["stopped", "terminated"]
 # In words: a signal is not the person.
 STOPS: Mapping[StopReason, str] = {"stopped": "stopped by you", "terminated": "terminated"}
@@ -29,16 +30,22 @@ class SelfCancelledError(LimnosError):
 class Cancel:
     """One turn's stop switch. `reason` is None until somebody stops it; grace is in seconds.
 
-    `suspended_by` is the id of the input that the turn is to be set aside for, empty for none.
+    `suspended_by` is the id of the input that the turn is to be set aside for, empty for none. Work that
+    ignores the end of its grace time is waited for `cut_short_seconds` more.
     """
 
-    def __init__(self, grace_seconds: float = 5.0) -> None:
+    def __init__(self, grace_seconds: float = 5.0, cut_short_seconds: float = CUT_SHORT_SECONDS) -> None:
         self.reason: StopReason | None = None
         self.grace_seconds = grace_seconds
+        self.cut_short_seconds = cut_short_seconds
         self.suspended_by = ""
         self._hard = False
         self._waiting: set[asyncio.Future[None]] = set()
         self._giving_way: set[asyncio.Future[None]] = set()
+
+    def beneath(self) -> "Cancel":
+        """The switch of a sub-agent, which waits shorter: who waits for it sees it end."""
+        return Cancel(self.grace_seconds * BENEATH, self.cut_short_seconds * BENEATH)
 
     def request(self, reason: StopReason) -> None:
         """Stop what runs. The second request skips the grace time."""
@@ -102,7 +109,7 @@ class Cancel:
                     await self._until_requested(task)
         if not task.done():
             task.cancel()
-            await asyncio.wait({task}, timeout=CUT_SHORT_SECONDS)
+            await asyncio.wait({task}, timeout=self.cut_short_seconds)
 
     async def _until_requested(self, task: "asyncio.Task[Any]", *, gives_way: bool = False) -> None:
         """Wait until `task` has ended or somebody requests a stop, or else that the turn is set aside."""

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeAlias, cast
 
+from limnos.kernel.agents import Agents
 from limnos.kernel.events import (
+    AgentFinished,
+    AgentStarted,
     CallFinished,
     CallProposed,
     CallStarted,
@@ -113,10 +116,13 @@ class Conversation:
     """The units of one session in time order, the plan, and what the last turn used and left open.
 
     `last` is the turn that ran last, `suspended` are those that were set aside, the newest at the end;
-    `turns` is the highest number that a turn has.
+    `turns` is the highest number that a turn has. `agent` is the path of the sub-agent whose conversation it
+    is, empty for that of the session; `agents` are the sub-agents that it has heard of.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, agent: str = "") -> None:
+        self.agent = agent
+        self.agents = Agents()
         self.units: list[Unit] = []
         self.plan: Sequence[Mapping[str, Any]] = ()
         self.title = ""
@@ -146,6 +152,9 @@ class Conversation:
     def apply(self, event: Event) -> None:
         """Take one more event; O(1), whatever the length of the session."""
         self.last_seq = max(self.last_seq, event.seq)
+        if event.agent != self.agent:
+            self._overhear(event)
+            return
         match event:
             case TurnStarted():
                 self._begin_turn(event)
@@ -165,6 +174,21 @@ class Conversation:
             case _:
                 self._note(event)
 
+    def _overhear(self, event: Event) -> None:
+        """What sub-agents say and do is theirs; their calls' ids are taken, what they use counts."""
+        self.agents.apply(event)
+        match event:
+            case CallProposed():
+                self.call_ids.add(event.call)
+            case UsageRecorded():
+                self._use(event)
+            case _:
+                pass
+
+    def _use(self, event: UsageRecorded) -> None:
+        self.last.tokens += event.prompt_tokens + event.completion_tokens
+        self.last.cost += Decimal(event.cost)
+
     def _note(self, event: Event) -> None:
         match event:
             case SessionChanged() if event.title is not None:
@@ -172,8 +196,12 @@ class Conversation:
             case PlanUpdated():
                 self.plan = event.items
             case UsageRecorded():
-                self.last.tokens += event.prompt_tokens + event.completion_tokens
-                self.last.cost += Decimal(event.cost)
+                self._use(event)
+            case AgentStarted():
+                self.last, self.turn_open = OpenTurn(event.turn, about=title_of(event.task)), True
+                self._say(event, event.task)
+            case AgentFinished():
+                self.turn_open = False
             case TurnSuspended():
                 self.suspended.append(self.last)
                 self.turn_open = False

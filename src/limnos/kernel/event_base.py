@@ -8,7 +8,8 @@ from limnos.kernel.fields import Fields
 class Event(Fields):
     """What all events share. `seq` grows by one per event of a session; `time` is ISO 8601 in UTC.
 
-    `turn` and `step` count from 1; 0 means outside of any.
+    `turn` and `step` count from 1; 0 means outside of any. `agent` is empty, or the path of the sub-agent
+    that did it: `1` is the first of the session, `1/2` the second that this one began.
     """
 
     persisted: ClassVar[bool] = True
@@ -18,3 +19,4 @@ class Event(Fields):
     session: str = ""
     turn: int = 0
     step: int = 0
+    agent: str = ""

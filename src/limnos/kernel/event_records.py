@@ -7,13 +7,19 @@ from limnos.kernel.events import EVENT_TYPES, PROTOCOL_VERSION, Event
 
 
 def to_record(event: Event) -> dict[str, Any]:
-    """The JSON object of `event`: `v`, the envelope, `type`, then its own fields."""
+    """The JSON object of `event`: `v`, the envelope, `type`, then its own fields.
+
+    `agent` stands only in what a sub-agent did.
+    """
     values = event.__dict__
     record: dict[str, Any] = {"v": PROTOCOL_VERSION}
     for name in Event.fields:
         record[name] = values[name]
     record["type"] = event.type
-    return record | values
+    record |= values
+    if not event.agent:
+        del record["agent"]
+    return record
 
 
 def from_record(record: Mapping[str, Any]) -> Event | None:

@@ -8,6 +8,8 @@ what they do not know. `docs/protocol/events.md` is generated from this module.
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from limnos.kernel.agent_events import AgentFinished as AgentFinished
+from limnos.kernel.agent_events import AgentStarted as AgentStarted
 from limnos.kernel.call_events import ApprovalAnswered as ApprovalAnswered
 from limnos.kernel.call_events import ApprovalAsked as ApprovalAsked
 from limnos.kernel.call_events import CallFinished as CallFinished
@@ -292,6 +294,6 @@ EVENT_TYPES: dict[str, type[Event]] = {
         TextDelta, ReasoningDelta,
         ReplyFinished, CallProposed, ApprovalAsked, ApprovalAnswered, CallStarted, CallProgress,
         CallFinished, StepFinished, ContextChanged, PlanUpdated, FileChanged, JobChanged, PluginChanged,
-        StageNote,        UsageRecorded, Warned, TurnFinished,
+        StageNote, UsageRecorded, Warned, AgentStarted, AgentFinished, TurnFinished,
     )
 }  # fmt: skip

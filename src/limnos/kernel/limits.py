@@ -66,6 +66,15 @@ class Meter:
         """What the turn still has of its time."""
         return max(self.caps.seconds - self.milliseconds / 1000, 0.0)
 
+    @property
+    def share_of_tokens(self) -> float:
+        """How much of the turn's tokens is used, 0 to 1 and above."""
+        return self.tokens / self.caps.tokens
+
+    def beneath(self, steps: int) -> "Meter":
+        """The meter of a sub-agent: steps of its own; tokens, time and money are this one's too."""
+        return _Beneath(self, steps)
+
     def record(self, model: str, usage: Usage) -> Decimal:
         """Take a request's usage and return its cost."""
         cost, self.currency = self._prices(model, usage)
@@ -80,9 +89,14 @@ class Meter:
         caps = self.caps
         if self.steps >= caps.steps:
             raise LimitError(
-                f"stopped at {caps.steps} step{'s' * (caps.steps != 1)}, the limit of a turn",
+                f"stopped at {counted_steps(caps.steps)}, the limit of a turn",
                 f"limnos config set steps {caps.steps * 2}",
             )
+        self.check_use()
+
+    def check_use(self) -> None:
+        """Raise LimitError when no more tokens, time or money may be used."""
+        caps = self.caps
         if self.tokens >= caps.tokens:
             raise LimitError(
                 f"stopped at {self.tokens} tokens, the limit of a turn is {caps.tokens}",
@@ -111,8 +125,48 @@ class Meter:
 
     def hint(self, window_share: float) -> str:
         """The wrap-up note, once, when steps, tokens or the window are used to 80 %; else empty."""
-        share = max(self.steps / self.caps.steps, self.tokens / self.caps.tokens, window_share)
+        share = max(self.steps / self.caps.steps, self.share_of_tokens, window_share)
         if self._hinted or share < WRAP_UP_SHARE:
             return ""
         self._hinted = True
         return WRAP_UP
+
+
+class _Beneath(Meter):
+    """Counts what a sub-agent uses, also on the meter above it, whose limits hold."""
+
+    def __init__(self, above: Meter, steps: int) -> None:
+        super().__init__(above.caps._replace(steps=steps), above._clock, above._prices, above._spending)
+        self._above = above
+
+    @property
+    def seconds_left(self) -> float:
+        return self._above.seconds_left
+
+    @property
+    def share_of_tokens(self) -> float:
+        return self._above.share_of_tokens
+
+    def record(self, model: str, usage: Usage) -> Decimal:
+        cost = self._above.record(model, usage)
+        self.currency = self._above.currency
+        self.tokens += usage.prompt_tokens + usage.completion_tokens
+        self.cost += cost
+        return cost
+
+    def check(self) -> None:
+        if self.steps >= self.caps.steps:
+            what = f"stopped at {counted_steps(self.caps.steps)}, the budget of this sub-agent"
+            raise LimitError(what, "give it a smaller task, or more max_steps")
+        self.check_use()
+
+    def check_use(self) -> None:
+        self._above.check_use()
+
+    def out_of_time(self) -> LimitError:
+        return self._above.out_of_time()
+
+
+def counted_steps(count: int) -> str:
+    """`1 step`, `8 steps`."""
+    return f"{count} step{'s' * (count != 1)}"

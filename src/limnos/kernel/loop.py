@@ -7,7 +7,7 @@ from limnos.kernel.events import ReplyFinished, TurnFinished, TurnSuspended
 from limnos.kernel.reply import Reply
 from limnos.kernel.review import CUT, GUARDED, finish_step, give_unique_ids, review, warn_of_cut
 from limnos.kernel.stages import InputPayload, OutputPayload, Payload, StageName, Verdict, run_stage
-from limnos.kernel.turn import Ending, Parts, Turn, close, ending_of, set_aside, stopped
+from limnos.kernel.turn import Ending, Parts, Turn, all_denied, close, ending_of, set_aside, stopped
 
 
 class Loop:
@@ -28,17 +28,22 @@ class Loop:
         Only errors.StorageError gets out: then nothing is saved.
         """
         try:
-            early = None if resumed else await self._hear(turn)
-            ending = early or await self._steps(turn)
+            ending = await self.work(turn, heard=resumed)
         except Suspended:
             return set_aside(self._stream, turn)
+        return close(self._stream, turn, ending)
+
+    async def work(self, turn: Turn, *, heard: bool) -> Ending:
+        """As `run`, up to the ending, which the caller writes down; `heard`: the input passed on_input."""
+        try:
+            early = None if heard else await self._hear(turn)
+            return early or await self._steps(turn)
         except Cancelled:
-            ending = stopped(turn)
+            return stopped(turn)
         except StorageError:
             raise
         except LimnosError as error:
-            ending = ending_of(error)
-        return close(self._stream, turn, ending)
+            return ending_of(error)
 
     async def _hear(self, turn: Turn) -> Ending | None:
         heard = InputPayload(turn.text, turn.source, turn.principal)
@@ -107,13 +112,7 @@ class Loop:
         finish_step(self._stream, reply or Reply(self._parts.model.name), text)
         turn.reply = None
         await self._pass_through("after_output", OutputPayload(text))
-        if not turn.last_chance:
-            return Ending("done")
-        if turn.state.unattended:
-            return Ending(
-                "denied", f"{turn.state.unattended} denied: nobody could answer", "run it in a terminal"
-            )
-        return Ending("denied", "every call of the last step was denied", "say what should be done instead")
+        return all_denied(turn) if turn.last_chance else Ending("done")
 
     async def _pass_through(self, stage: StageName, payload: Payload) -> Verdict:
         return await run_stage(self._parts.stages, self._stream, stage, payload)

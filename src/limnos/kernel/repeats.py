@@ -14,13 +14,14 @@ DEMAND = "the same failed before and nothing was changed since: take another app
 
 
 class Repeats:
-    """Identical calls and identical failures of one turn."""
+    """Identical calls and identical failures of one turn. `changed`: a call that had effects ran."""
 
     def __init__(self) -> None:
         self._seen: dict[str, list[str]] = {}
         self._failures: Counter[str] = Counter()
         self._in_vain: Counter[str] = Counter()
         self.stuck = ""
+        self.changed = False
 
     def verdict(self, tool: Tool, name: str, arguments: Arguments) -> ToolError | None:
         """An error instead of a third identical call: same name, arguments and result both times before."""
@@ -55,10 +56,17 @@ class Repeats:
         if result.error is not None:
             self._fail(name, arguments, result)
         if tool is not None and tool.effects != "none" and result.outcome in ("done", "failed", "unknown"):
+            self.changed = True
             self._seen.clear()
             self._count_in_vain(tool, _key(name, arguments), result)
         digest = hashlib.sha256(result_text(result).encode("utf-8", "surrogatepass")).hexdigest()
         self._seen.setdefault(_key(name, arguments), []).append(digest)
+
+    def note_change(self) -> None:
+        """Somebody else changed something, a sub-agent: everything before is worth asking again."""
+        self.changed = True
+        self._seen.clear()
+        self._in_vain.clear()
 
     def _count_in_vain(self, tool: Tool, key: str, result: ToolResult) -> None:
         """A failure changes nothing that another call would see, except through what else it did."""

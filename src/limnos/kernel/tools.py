@@ -38,7 +38,8 @@ class Output(NamedTuple):
     """What a tool returns.
 
     `text` is for the model, `summary` one line for people. `exit` is the exit status of a command.
-    `error` makes the call a failure whatever `text` says.
+    `error` makes the call a failure whatever `text` says. `changed`: the work changed something, though
+    the tool has no effects of its own.
     """
 
     text: str
@@ -46,6 +47,7 @@ class Output(NamedTuple):
     exit: int | None = None
     error: ToolError | None = None
     origin: str = "kernel"
+    changed: bool = False
 
 
 class ToolFailure(Exception):  # noqa: N818 - a failure is a result, raised only inside a tool

@@ -77,6 +77,15 @@ def ending_of(error: LimnosError) -> Ending:
     return Ending(reasons.get(error.exit_code, "failed"), error.what, error.fix)
 
 
+def all_denied(turn: Turn) -> Ending:
+    """How a turn ends in which no call of the last step was let through."""
+    if turn.state.unattended:
+        return Ending(
+            "denied", f"{turn.state.unattended} denied: nobody could answer", "run it in a terminal"
+        )
+    return Ending("denied", "every call of the last step was denied", "say what should be done instead")
+
+
 def stopped(turn: Turn) -> Ending:
     """How a stop ends a turn."""
     reason = turn.cancel.reason or "stopped"
@@ -92,14 +101,8 @@ def set_aside(stream: EventStream, turn: Turn) -> TurnSuspended:
 
 
 def close(stream: EventStream, turn: Turn, ending: Ending) -> TurnFinished:
-    """Write the closing assistant message, unless the answer is one, and the terminal event.
-
-    The closing message makes the next user message legal for every provider.
-    """
-    if ending.reason != "done" and not answered(stream):
-        note = f"[{ending.message or ending.reason}]"
-        text = f"{turn.reply.text}\n{note}" if turn.reply and turn.reply.text else note
-        stream.emit(StepFinished(text=text, finish=ending.reason))
+    """Write the closing assistant message, unless the answer is one, and the terminal event."""
+    say_ending(stream, turn, ending)
     meter = turn.meter
     return stream.emit(
         TurnFinished(
@@ -117,6 +120,17 @@ def close(stream: EventStream, turn: Turn, ending: Ending) -> TurnFinished:
         ),
         durable=True,
     )
+
+
+def say_ending(stream: EventStream, turn: Turn, ending: Ending) -> None:
+    """Write the closing assistant message, unless the answer is one.
+
+    It makes the next user message legal for every provider.
+    """
+    if ending.reason != "done" and not answered(stream):
+        note = f"[{ending.message or ending.reason}]"
+        text = f"{turn.reply.text}\n{note}" if turn.reply and turn.reply.text else note
+        stream.emit(StepFinished(text=text, finish=ending.reason))
 
 
 def answered(stream: EventStream) -> bool:

@@ -4,8 +4,8 @@ from typing import Final
 
 # Whose output is trusted, who speaks in a record, and the groups of the kernel's own tools.
 NAMES: Final = frozenset({
-    "kernel", "limnos", "person", "persona", "agent", "mcp", "blocks", "jobs", "files", "search", "shell",
-    "code", "git", "health", "rate_limit", "redact", "terminals",
+    "kernel", "limnos", "person", "persona", "agent", "agents", "mcp", "blocks", "jobs", "files", "search",
+    "shell", "code", "git", "health", "rate_limit", "redact", "terminals",
 })  # fmt: skip
 # A stored rule for one of these would hold for a tool of a stranger with the same name.
 TOOLS: Final = frozenset({

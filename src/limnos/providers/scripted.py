@@ -1,9 +1,10 @@
 """A model that follows a script: for tests, replay and demonstrations. Anything unforeseen is an error.
 
 A script is a JSON file: `{"steps": [{"text": ..., "calls": [{"name": ..., "arguments": {...}}], ...}]}`.
-Each request takes the next step. A step may have `expect`, texts that the request must hold; `reasoning`;
-`finish`, the finish reason; `error`, one of `unavailable`, `overflow`, `refused`; `delay`, seconds before
-each word; `usage`, `[prompt, completion]` tokens.
+Each request takes the next step; a step with `to`, a text, is for the next request whose first two messages
+hold it, as those of one sub-agent do. A step may have `expect`, texts that the request must hold;
+`reasoning`; `finish`, the finish reason; `error`, one of `unavailable`, `overflow`, `refused`; `delay`,
+seconds before each word; `usage`, `[prompt, completion]` tokens.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from limnos.kernel.messages import ToolCall, result_text, text_of
 from limnos.kernel.model import Delta, Finish, FinishReason, ReasoningDelta, Request, TextDelta, Usage
 from limnos.sdk.regular import read_regular
 
-_FIELDS = frozenset({"text", "calls", "expect", "reasoning", "finish", "error", "delay", "usage"})
+_FIELDS = frozenset({"text", "to", "calls", "expect", "reasoning", "finish", "error", "delay", "usage"})
 _ERRORS: dict[str, type[ModelError]] = {
     "unavailable": ModelUnavailableError,
     "overflow": ContextOverflowError,
@@ -45,6 +46,7 @@ class ScriptStep(NamedTuple):
     error: str = ""
     delay: float = 0.0
     usage: tuple[int, int] | None = None
+    to: str = ""
 
 
 class Scripted:
@@ -54,6 +56,7 @@ class Scripted:
         self, steps: Sequence[ScriptStep], name: str = "scripted/script", context_tokens: int = 16_384
     ) -> None:
         self._steps = list(steps)
+        self._left = list(steps)
         self._name = name
         self._context_tokens = context_tokens
         self.requests: list[Request] = []
@@ -71,17 +74,17 @@ class Scripted:
     @property
     def unused(self) -> int:
         """Steps that nobody asked for; a finished test expects 0."""
-        return max(len(self._steps) - len(self.requests), 0)
+        return len(self._left)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model`. Raises ModelRequestError for a request that the script does not foresee."""
         place = len(self.requests)
         self.requests.append(request)
-        if place >= len(self._steps):
+        step = self._next(request)
+        if step is None:
             raise ModelRequestError(
                 f"the script has {len(self._steps)} steps, this is request {place + 1}", "extend it"
             )
-        step = self._steps[place]
         _check_expected(step, request, place)
         if step.error:
             raise _ERRORS[step.error](f"scripted: {step.error}", "nothing; the script says so")
@@ -93,6 +96,15 @@ class Scripted:
             yield TextDelta(word)
         yield Usage(*(step.usage or (self.count_tokens(_text(request)), self.count_tokens(step.text))))
         yield Finish(step.finish, step.calls)
+
+    def _next(self, request: Request) -> ScriptStep | None:
+        """The next step for this request: of those that are for it by name, else of the others."""
+        head = _text(request._replace(messages=request.messages[:2]))
+        named = (step for step in self._left if step.to and step.to in head)
+        step = next(named, None) or next((step for step in self._left if not step.to), None)
+        if step is not None:
+            self._left = [other for other in self._left if other is not step]
+        return step
 
     def count_tokens(self, text: str) -> int:
         """Four characters a token."""
@@ -133,6 +145,7 @@ def _step(item: Mapping[str, Any], number: int) -> ScriptStep:
         finish=cast("FinishReason", item.get("finish", "tool_calls" if calls else "stop")),
         error=item.get("error", ""),
         delay=float(item.get("delay", 0.0)),
+        to=str(item.get("to", "")),
         usage=(int(usage[0]), int(usage[1])) if usage else None,
     )
 

@@ -17,7 +17,7 @@ from limnos.agent.clock import SystemClock
 from limnos.agent.replay import verify
 from limnos.agent.settings import load, read_environment
 from limnos.kernel.conversation import fold
-from limnos.kernel.events import CallFinished, CallStarted, Event, TurnFinished, TurnStarted
+from limnos.kernel.events import CallFinished, CallProposed, CallStarted, Event, TurnFinished, TurnStarted
 from limnos.kernel.pairing import check_pairing
 from limnos.service.client import OpenRequest, Send
 from limnos.service.local import local_kernel
@@ -65,9 +65,9 @@ def kill_at(seed: int, folder: Path, *more: str) -> tuple[Path, list[tuple[str, 
     return logs[0], said
 
 
-def nobody_in(work: Path) -> bool:
+def nobody_in(work: Path, seconds: float = 5) -> bool:
     """Whether no process works in `work`, now or in a moment: the system ends a sandbox one by one."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + seconds
     while any(_works_in(process) == str(work) for process in Path("/proc").glob("[0-9]*/cwd")):
         if time.monotonic() > deadline:
             return False
@@ -138,6 +138,10 @@ def check(seed: int, folder: Path, *more: str) -> None:
     begun = [event.turn for event in events if isinstance(event, TurnStarted)]
     ended = [event.turn for event in events if isinstance(event, TurnFinished)]
     assert sorted(begun) == sorted(ended), f"seed {seed}: a turn has no end, or two"
+    assert not conversation.agents.open, f"seed {seed}: a sub-agent has no end"
+    results = Counter(event.call for event in events if isinstance(event, CallFinished))
+    proposed = {event.call for event in events if isinstance(event, CallProposed)}
+    assert results == Counter(proposed), f"seed {seed}: a call has not exactly one result"
     found = verify(log, SystemClock())
     assert found.divergence is None, f"seed {seed}: {found.divergence}"
 
@@ -152,10 +156,23 @@ def test_turns_that_are_set_aside_survive_a_kill(number: int, tmp_path: Path) ->
     check(SEED + number, tmp_path, "interrupts")
 
 
+@pytest.mark.parametrize("number", range(12))
+def test_a_process_killed_while_sub_agents_work_loses_nothing_and_repeats_nothing(
+    number: int, tmp_path: Path
+) -> None:
+    check(SEED + number, tmp_path, "family")
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("number", range(200))
 def test_two_hundred_kills_among_interrupts(number: int, tmp_path: Path) -> None:
     check(SEED + number, tmp_path, "interrupts")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(200))
+def test_two_hundred_kills_while_sub_agents_work(number: int, tmp_path: Path) -> None:
+    check(SEED + 1000 + number, tmp_path, "family")
 
 
 @pytest.mark.soak

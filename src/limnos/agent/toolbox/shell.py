@@ -5,11 +5,9 @@ from typing import Any
 
 from limnos.agent import deferred
 from limnos.agent.commands import Commands
-from limnos.agent.session_jobs import SessionJobs
+from limnos.agent.session_jobs import JOBS, SessionJobs
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.tools import Tool
-
-JOBS = "jobs"  # the group of their tools, offered once there is one
 
 
 def looked_at(tool: Tool, commands: Commands, seconds: float) -> Tool:

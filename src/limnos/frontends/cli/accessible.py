@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from limnos.frontends.cli.calls import ran, subject
+from limnos.frontends.cli.children import Children
 from limnos.frontends.cli.escapes import command_text, one_line, visible
 from limnos.frontends.cli.plugin_lines import plugin_line
 from limnos.frontends.cli.times import duration
@@ -36,9 +37,15 @@ class Speaker:
 
     _calls: dict[str, CallProposed] = field(default_factory=dict[str, CallProposed])
     _refused: set[str] = field(default_factory=set[str])
+    _children: Children = field(default_factory=Children)
 
     def lines(self, event: Event) -> list[str]:
         """What to say about an event; often nothing."""
+        if event.agent and not isinstance(event, ApprovalAsked | ApprovalAnswered | Warned):
+            return self._children.sentences(event)
+        return self._lines(event)
+
+    def _lines(self, event: Event) -> list[str]:
         match event:
             case TurnStarted() | TurnSuspended() | TurnResumed():
                 self._refused.clear()

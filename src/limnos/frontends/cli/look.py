@@ -27,6 +27,7 @@ class Signs(NamedTuple):
     idle: str = "-"
     ask: str = "?"
     water: str = "~"
+    child: str = "↳"
     cut: str = "…"
     spinner: str = _SPINNER
 
@@ -35,7 +36,7 @@ class Signs(NamedTuple):
         return self.spinner[int(seconds * 10) % len(self.spinner)]
 
 
-ASCII_SIGNS = Signs(you=">", done="+", failed="x", cut="...", spinner="*")
+ASCII_SIGNS = Signs(you=">", done="+", failed="x", child=">", cut="...", spinner="*")
 ROLES: dict[str, Role] = {"you": "accent", "done": "ok", "failed": "bad", "idle": "dim", "ask": "warn"}
 
 

@@ -28,7 +28,9 @@ class Meter:
     currency: str = "USD"
 
     def apply(self, event: Event) -> None:
-        """Take one event."""
+        """Take one event; sub-agents have windows of their own."""
+        if event.agent:
+            return
         match event:
             case TurnStarted():
                 self.mode, self.model = event.mode, event.model

@@ -165,7 +165,7 @@ class OneShot:
             await asyncio.sleep(_FRAME_SECONDS)
 
     def _show(self, event: Event) -> None:
-        if isinstance(event, CallFinished) and event.outcome == "denied":
+        if isinstance(event, CallFinished) and event.outcome == "denied" and not event.agent:
             self._denied.append(event.error or {})
         if isinstance(event, ApprovalAnswered):
             self._refused = event.answer == "no"
@@ -180,7 +180,7 @@ class OneShot:
         if exact and not isinstance(event, ReplyFinished):
             rows = [row for row in rows if not is_text(row)]
         self._print(rows, exact)
-        if exact and isinstance(event, StepFinished) and _is_answer(event):
+        if exact and isinstance(event, StepFinished) and not event.agent and _is_answer(event):
             self.console.data(event.text if event.text.endswith("\n") else event.text + "\n")
         self._ask(event)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from limnos.frontends.cli.approvals import answered_line, question_lines
 from limnos.frontends.cli.calls import Call, finished_lines, group_line, head, job_line, ran, tail_lines
+from limnos.frontends.cli.children import Children
 from limnos.frontends.cli.escapes import one_line, visible
 from limnos.frontends.cli.look import CONTINUE, Look, continuing_by, error_lines
 from limnos.frontends.cli.markdown import Block, Reader, render
@@ -82,6 +83,7 @@ class Transcript:
     _last: Part = ""
     _refused: set[str] = field(default_factory=set[str])
     _outcomes: dict[str, int] = field(default_factory=dict[str, int])
+    _children: Children = field(default_factory=Children)
     _held: list[Event] = field(default_factory=list[Event])
 
     @property
@@ -121,6 +123,8 @@ class Transcript:
 
     def _apply(self, event: Event) -> list[Line]:
         self.meter.apply(event)
+        if event.agent:
+            return self._child(event)
         match event:
             case TurnStarted() | TurnSuspended() | TurnResumed() | InputInjected() | TurnFinished():
                 return self._turn(event)
@@ -136,6 +140,17 @@ class Transcript:
                 return self._call(event)
             case _:
                 return self._note(event)
+
+    def _child(self, event: Event) -> list[Line]:
+        """A sub-agent's step is one line; what a person must know or answer is shown as ever."""
+        row = self._children.row(self.look, event)
+        match event:
+            case ApprovalAsked() | ApprovalAnswered():
+                return self._approval(event)
+            case Warned() | StageNote():
+                return self._note(event)
+            case _:
+                return [*self._flush_reads(), *self._gap("call"), row] if row is not None else []
 
     def _turn(
         self, event: TurnStarted | TurnSuspended | TurnResumed | InputInjected | TurnFinished
