@@ -162,3 +162,17 @@ def test_a_rule_whose_star_touches_the_program_is_bound_to_it(tmp_path: Path) ->
     path.write_text('[[rule]]\neffect = "allow"\ntool = "run_command"\nmatch = "ls*"\n')
 
     assert book(tmp_path, {"ls": "/usr/bin/ls"}).rules()[0].program == "/usr/bin/ls"
+
+
+def test_a_rule_can_be_added_after_the_last_one_was_removed(tmp_path: Path) -> None:
+    reading = Reading(lambda text: inspect(text, PLACE).findings, lambda word: "")
+    stored = StoredRules(tmp_path, "default", reading)
+    for match in ("git status*", "git log*"):
+        stored.add(Rule("deny", "run_command", match, "everywhere"))
+        (kept,) = stored.listed()
+        stored.remove(kept.id)
+        assert StoredRules(tmp_path, "default", reading).listed() == []
+    (tmp_path / "rules.toml").write_text("rule = []\n")
+    stored.add(Rule("deny", "run_command", "ls*", "everywhere"))
+
+    assert [kept.rule.match for kept in StoredRules(tmp_path, "default", reading).listed()] == ["ls*"]

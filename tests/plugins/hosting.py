@@ -140,6 +140,8 @@ class Bench:
         """What the model reads of a call that fails: its reason and its detail."""
         try:
             done = await self.call(name, **given)
+            if done.error is not None:
+                return f"{done.error.reason}: {done.error.detail}"
         except ToolFailure as failure:
             return f"{failure.error.reason}: {failure.error.detail}"
         raise AssertionError(f"it did not fail: {done}")

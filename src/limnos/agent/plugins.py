@@ -77,6 +77,15 @@ class Plugins:
         if self._beginning is None and any(map(self._is_here, eager)):
             self._beginning = asyncio.create_task(self.host.begin(daemon=daemon))
 
+    async def renew(self) -> None:
+        """Take in what a person installed, accepted, enabled or removed since; new sessions have it."""
+        found = catalogue(self._environment.home, builtin_folders())
+        if found == self.lock:
+            return
+        self.__dict__["lock"] = found
+        if self._is_hosting:
+            await self.host.renew(deferred.host.members_of(found))
+
     def tools(self, side: SessionSide) -> list[Tool]:
         """The tools of all plugins for one session; those of a plugin that cannot run say why when called."""
         found: list[Tool] = []

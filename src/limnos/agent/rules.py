@@ -84,6 +84,8 @@ class RuleFile:
         entry |= {key: list(value) for key, value in ((_EXAMPLES, examples), (_COUNTER, counter)) if value}
         self._rule(len(self._rules) + 1, entry)
         document = self._document()
+        if not document.get("rule", []):
+            document.pop("rule", None)
         rules = document.setdefault("rule", lazy.tomlkit.aot())
         rules.append(lazy.tomlkit.item(entry))
         self._write(document)
@@ -100,6 +102,8 @@ class RuleFile:
         for number in reversed(range(len(kept))):
             if kept[number] == rule:
                 del document["rule"][number]
+        if not document.get("rule", []):  # an empty list would stand where the next [[rule]] has to
+            document.pop("rule", None)
         self._write(document)
 
     def _entries(self) -> Iterator[tuple[int, Mapping[str, Any]]]:

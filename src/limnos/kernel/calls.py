@@ -231,7 +231,7 @@ class Calls:
         outcome, output = await self._perform(ready, turn.cancel, findings.rests_on)
         error = turn.repeats.demanding(tool, call.name, allowed.arguments, output.error)
         result = ToolResult(call.id, outcome, (Text(output.text),) if output.text else (), error)
-        result = await self._after(ready, result)
+        result, output = await self._after(ready, result, output)
         self._tools.catalogue.touch(call.name)
         result = self._finish(call.name, result, output, int((self._stream.clock.monotonic() - began) * 1000))
         if output.changed:
@@ -260,14 +260,17 @@ class Calls:
             return "failed", Output("", error=ToolError("failed", detail, "try another way"))
         return ("failed" if output.error else "done"), output
 
-    async def _after(self, ready: _Ready, result: ToolResult) -> ToolResult:
+    async def _after(self, ready: _Ready, result: ToolResult, output: Output) -> tuple[ToolResult, Output]:
+        """What the guards leave of a result. One that a plugin rewrote is that plugin's text from then on."""
         payload = ResultPayload(ready.call.name, ready.tool.plugin, result)
         verdict = await run_stage(self._stages, self._stream, "after_toolcall", payload)
         if verdict.denied is not None or verdict.answer is not None:
             withheld = ToolError("refused", f"the result was withheld: {verdict.denied or verdict.answer}")
-            return result._replace(parts=(), error=withheld, outcome="failed")
+            return result._replace(parts=(), error=withheld, outcome="failed"), output
         assert isinstance(verdict.payload, ResultPayload)
-        return verdict.payload.result
+        if verdict.by not in ("", "kernel"):
+            output = output._replace(origin=f"plugin:{verdict.by}")
+        return verdict.payload.result, output
 
     def _finish(self, name: str, result: ToolResult, output: Output, ms: int = 0) -> ToolResult:
         text = self._stream.mask.text(text_of(result.parts))

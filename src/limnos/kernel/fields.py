@@ -78,6 +78,8 @@ def fits(value: Any, hint: Any) -> bool:
         return True
     if isinstance(hint, type):
         kind = cast("type[Any]", hint)
+        if kind is float and type(value) is int:  # JSON has one kind of number
+            return True
         return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal:

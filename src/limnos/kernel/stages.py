@@ -121,12 +121,16 @@ class Note(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a stage decided: the payload to go on with, unless it was denied or answered."""
+    """What a stage decided: the payload to go on with, unless it was denied or answered.
+
+    `by` is the plugin that rewrote the payload last; empty when none did.
+    """
 
     payload: Payload
     denied: str | None = None
     answer: str | None = None
     notes: tuple[Note, ...] = ()
+    by: str = ""
 
 
 class Pipeline:
@@ -161,17 +165,18 @@ class Pipeline:
         if not handlers:
             return Verdict(payload)
         notes: list[Note] = []
+        by = ""
         for handler in (one for one in handlers if one.rewrites):
             action = await _act(handler, payload, notes)
             if isinstance(action, Rewrite):
-                payload = action.payload
+                payload, by = action.payload, handler.plugin
             elif not isinstance(action, Pass):
                 return _ended(payload, action, notes)
         watching = [one for one in handlers if not one.rewrites]
         for action in await asyncio.gather(*(_act(one, payload, notes) for one in watching)):
             if isinstance(action, Deny | AnswerWith):
                 return _ended(payload, action, notes)
-        return Verdict(payload, notes=tuple(notes))
+        return Verdict(payload, notes=tuple(notes), by=by)
 
 
 async def run_stage(stages: Pipeline, stream: EventStream, stage: StageName, payload: Payload) -> Verdict:

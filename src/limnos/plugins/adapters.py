@@ -19,6 +19,7 @@ from limnos.wire.arena import Arena, ArenaFull
 
 LAST_ANSWER_S: Final = 10.0  # for the answer of a call that was stopped: what it did still counts
 DELIVERY_S: Final = 10.0
+MOST_SAID: Final = 4_000  # characters of what a plugin says about a failure
 _BUILTIN_ORIGINS: Final = ("kernel", "file", "command")
 
 
@@ -46,13 +47,13 @@ class PluginTool:
                 "look at what is there now before you call it again",
             ) from None
         except PluginRefused as refused:
-            raise ToolFailure(
-                "failed", f"{self._name} broke: {refused}", refused.hint or "try another way"
-            ) from None
+            said = f"{self._name} broke: {refused}"[:MOST_SAID]
+            error = ToolError("failed", said, refused.hint[:MOST_SAID] or "try another way")
+            return Output("", error=error, origin=self._origin({}))
         except ArenaFull as full:
             raise ToolFailure("unavailable", full.what, full.fix) from None
         except PayloadError as error:
-            self._unit.log.note(f"{self._name} answered wrongly: {error}")
+            self._unit.log.complain(f"{self._name} answered wrongly: {error}")
             raise ToolFailure(
                 "failed", f"{self._name} answered wrongly: {error}", "tell the person"
             ) from None
@@ -148,7 +149,7 @@ def handler_of(unit: Unit, declared: StageDeclaration) -> Handler:
         fields = payloads.filled(arena, unit.shares, "payload", stages.shown(payload))
         try:
             answer = await unit.request("stage.run", handler=declared.name, stage=declared.stage, **fields)
-            return _action(arena, payload, answer)
+            return _action(unit, arena, payload, answer)
         finally:
             payloads.given_back(arena, fields)
 
@@ -165,12 +166,12 @@ def handler_of(unit: Unit, declared: StageDeclaration) -> Handler:
     )
 
 
-def _action(arena: Arena, payload: Payload, answer: Any) -> Action:
+def _action(unit: Unit, arena: Arena, payload: Payload, answer: Any) -> Action:
     """What the plugin said to `payload`. Raises PayloadError."""
     given = _record(answer)
     try:
         new = payloads.value(arena, given, "payload") if given.get("action") == "rewrite" else None
-        return stages.action(payload, answer, new)
+        return stages.action(payload, answer, new, unit.name)
     finally:
         payloads.given_back(arena, answer)
 

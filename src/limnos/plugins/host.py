@@ -21,6 +21,7 @@ from limnos.plugins.services import Services as Services
 from limnos.plugins.unit import Change, Links, State, Unavailable, Unit
 
 _DOWN: tuple[State, ...] = ("down", "stopped", "broken")
+_NEVER: tuple[State, ...] = ("disabled", "broken")
 
 
 class Member(NamedTuple):
@@ -55,18 +56,16 @@ class Host:
     ) -> None:
         self.feed = feed
         self._services = services
-        self._waits = {one.manifest.name: one.waits_for for one in members}
         self._listeners: list[Callable[[Change], object]] = []
         self._pipelines: list[Pipeline] = []
         self._closing = False
         self._performed = 0
-        links = Links(services.serve, self._changed, self._needs, Pace(around.clock), feed)
+        self._around = around
+        self._links = Links(services.serve, self._changed, self._needs, Pace(around.clock), feed)
         self._units: dict[str, Unit] = {}
+        self._members: dict[str, Member] = {}
         for member in members:
-            name = member.manifest.name
-            self._units[name] = Unit(member.manifest, around, links, LogRing(around.clock, around.sink(name)))
-            if member.barred is not None:
-                self._units[name].settle(*member.barred)
+            self._add(member)
 
     @property
     def standings(self) -> list[Standing]:
@@ -163,25 +162,52 @@ class Host:
             if unit.process is not None:
                 unit.process.connection.notify("session.closed", session=session)
 
+    async def renew(self, members: Sequence[Member]) -> None:
+        """Go on with other plugins: those that changed or went are ended, new ones can be used from now on.
+
+        A plugin that stays as it was is left alone. Sessions that are open keep the tools they had.
+        """
+        now = {member.manifest.name: member for member in members}
+        for name in [name for name, member in self._members.items() if now.get(name) != member]:
+            unit = self._units[name]
+            await unit.stop("it was changed", "idle")
+            for pipeline in self._pipelines:
+                pipeline.remove(name)
+            del self._units[name], self._members[name]
+        for member in members:
+            if member.manifest.name not in self._units:
+                self._add(member)
+                unit = self._units[member.manifest.name]
+                for pipeline in self._pipelines if unit.state not in _NEVER else ():
+                    self._attach(pipeline, unit)
+
     async def close(self) -> None:
         """End all plugins, those first that others do not wait for; returns when nothing of them is left."""
         self._closing = True
-        left = {name for name, unit in self._units.items() if unit.state not in ("disabled", "broken")}
+        left = {name for name, unit in self._units.items() if unit.state not in _NEVER}
         while left:
-            needed = {other for name in left for other in self._waits[name]}
+            needed = {other for name in left for other in self._members[name].waits_for}
             last = (left - needed) or left
             await asyncio.gather(*(self._units[name].stop("limnos ends", "idle") for name in last))
             left -= last
         self.feed.close()
 
+    def _add(self, member: Member) -> None:
+        name, around = member.manifest.name, self._around
+        log = LogRing(around.clock, around.sink(name))
+        self._members[name] = member
+        self._units[name] = Unit(member.manifest, around, self._links, log)
+        if member.barred is not None:
+            self._units[name].settle(*member.barred)
+
     async def _needs(self, manifest: Manifest) -> None:
         if self._closing:
             raise Unavailable("limnos ends", "start it again")
-        providers = [self._units[name].ready() for name in self._waits[manifest.name]]
+        providers = [self._units[name].ready() for name in self._members[manifest.name].waits_for]
         await asyncio.gather(*providers)
 
     def _usable(self) -> Iterable[Unit]:
-        return [unit for unit in self._units.values() if unit.state not in ("disabled", "broken")]
+        return [unit for unit in self._units.values() if unit.state not in _NEVER]
 
     def _changed(self, change: Change) -> None:
         for pipeline in self._pipelines:

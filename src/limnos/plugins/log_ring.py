@@ -9,6 +9,7 @@ from limnos.kernel.seams import Clock
 MOST_LINES: Final = 1000
 LONGEST_LINE: Final = 4000  # characters
 BYTES_PER_SECOND: Final = 64 * 1024
+LINES_PER_SECOND: Final = 200
 
 
 class Line(NamedTuple):
@@ -20,9 +21,9 @@ class Line(NamedTuple):
 
 
 class LogRing:
-    """Keeps the newest lines; more than 64 KiB a second of standard error are dropped and counted.
+    """Keeps the newest lines. What a plugin can cause is bounded: 64 KiB and 200 lines a second.
 
-    `sink` gets every line that is kept, for a file.
+    More is dropped and counted. `sink` gets every line that is kept, for a file.
     """
 
     def __init__(self, clock: Clock, sink: Callable[[Line], object] | None = None) -> None:
@@ -32,6 +33,7 @@ class LogRing:
         self._rest = b""
         self._second = -1
         self._taken = 0
+        self._said = 0
         self._dropped = 0
 
     def lines(self, last: int = MOST_LINES) -> list[Line]:
@@ -39,8 +41,13 @@ class LogRing:
         return list(self._lines)[-last:] if last > 0 else []
 
     def note(self, text: str) -> None:
-        """A line of limnos's own."""
+        """A line of limnos's own, about a state of the plugin."""
         self._add("limnos", text)
+
+    def complain(self, text: str) -> None:
+        """A line of limnos's own about something that the plugin did, as often as it likes."""
+        if self._admits(len(text)):
+            self._add("limnos", text)
 
     def log(self, level: str, text: str) -> None:
         """A line that the plugin logged."""
@@ -49,21 +56,22 @@ class LogRing:
 
     def take(self, data: bytes) -> None:
         """Bytes of its standard error."""
-        if not self._admits(len(data)):
-            return
         *lines, self._rest = (self._rest + data).split(b"\n")
         self._rest = self._rest[-LONGEST_LINE:]
-        for line in lines:
-            self._add("stderr", line.decode("utf-8", "replace"))
+        for line in filter(None, lines):
+            if self._admits(len(line)):
+                self._add("stderr", line.decode("utf-8", "replace"))
 
     def _admits(self, size: int) -> bool:
         second = int(self._clock.monotonic())
         if second != self._second:
-            dropped, self._second, self._taken, self._dropped = self._dropped, second, 0, 0
+            dropped, self._dropped, self._second, self._taken, self._said = self._dropped, 0, second, 0, 0
             if dropped:
-                self.note(f"{dropped:,} bytes dropped: it wrote more than {BYTES_PER_SECOND:,} in a second")
+                bounds = f"{BYTES_PER_SECOND:,} bytes or {LINES_PER_SECOND} lines in a second"
+                self.note(f"{dropped:,} bytes dropped: it wrote more than {bounds}")
         self._taken += size
-        if self._taken <= BYTES_PER_SECOND:
+        self._said += 1
+        if self._taken <= BYTES_PER_SECOND and self._said <= LINES_PER_SECOND:
             return True
         self._dropped += size
         return False

@@ -40,9 +40,15 @@ def change_settings(
         raise UsageError(f"a setting of {manifest.name} is wrong: {checked.detail}", checked.hint)
     path = settings_of(home, manifest.name)
     stored = {**_stored(path), **checked.value}
+    data = (json.dumps(stored, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace")
+    if len(data) > _MOST_BYTES:
+        raise UsageError(
+            f"the settings of {manifest.name} would have {len(data):,} bytes, more than {_MOST_BYTES:,}",
+            "keep what is large in the plugin's data folder",
+        )
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(path, (json.dumps(stored, ensure_ascii=False, indent=1) + "\n").encode())
+        write_whole(path, data)
     except OSError as error:
         raise storage_error(path, error, "try again") from None
     return read_settings(home, manifest)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 from limnos.kernel.arguments import ParseFailure, parse_json
 from limnos.kernel.messages import ErrorReason, ToolError
@@ -11,6 +11,7 @@ from limnos.wire.arena import Arena, RangeError
 from limnos.wire.methods import INLINE, Params
 
 P = TypeVar("P", bound=Params)
+_MOST_WORDS: Final = 4_000  # characters of a reason, a hint, a summary: the text is the place for more
 _REASONS: Mapping[str, ErrorReason] = {one: one for one in get_args(ErrorReason)}
 
 
@@ -98,7 +99,9 @@ def output(arena: Arena, answer: Any, origin: str) -> Output:
     status, summary = given.get("exit"), given.get("summary", "")
     if not (status is None or type(status) is int) or not isinstance(summary, str):
         raise PayloadError("exit is a whole number, summary a text")
-    return Output(text(arena, given, "text"), summary, status, _error(given.get("error")), origin)
+    return Output(
+        text(arena, given, "text"), summary[:_MOST_WORDS], status, _error(given.get("error")), origin
+    )
 
 
 def _error(given: Any) -> ToolError | None:
@@ -107,8 +110,5 @@ def _error(given: Any) -> ToolError | None:
     if not isinstance(given, dict):
         raise PayloadError("error is no object")
     error = cast("dict[str, Any]", given)
-    return ToolError(
-        _REASONS.get(str(error.get("reason")), "failed"),
-        str(error.get("detail", "")),
-        str(error.get("hint", "")),
-    )
+    detail, hint = (str(error.get(name, ""))[:_MOST_WORDS] for name in ("detail", "hint"))
+    return ToolError(_REASONS.get(str(error.get("reason")), "failed"), detail, hint)

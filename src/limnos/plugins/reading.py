@@ -11,7 +11,7 @@ from limnos.plugins.faults import Fault, ManifestError
 from limnos.plugins.lines import BoundError, Places
 from limnos.plugins.manifest import MIB, NOTHING, ChannelDeclaration, Manifest, PluginLimits
 from limnos.plugins.parts import read_channel, read_stage
-from limnos.plugins.reserved import NAMES, TOOLS
+from limnos.plugins.reserved import NAMES, TOOLS, spelled
 from limnos.plugins.schemas import read_settings
 from limnos.plugins.tables import Page, Table, shown
 from limnos.plugins.tools import read_tool
@@ -22,6 +22,7 @@ from limnos.wire.table import CAPABILITIES
 FILE = "plugin.toml"
 MOST_BYTES = 256 * 1024
 MOST_TOOLS = 512
+_TOOLS_SPELLED = frozenset(map(spelled, TOOLS))
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _NAME_SAYS = "a small letter, then up to 39 small letters, digits, - and _"
 _FACILITY = r"[a-z][a-z0-9_.-]{0,39}"
@@ -137,8 +138,8 @@ def _check_reserved(top: Table, name: str) -> None:
         top.fault("name", f"is {name}, a name that only limnos has", "choose another one")
     for number, tool in enumerate(top.items("tools")):
         given = cast("dict[str, object]", tool).get("name") if isinstance(tool, dict) else None
-        if given in TOOLS:
-            what = f"is {given}, the name of a tool of limnos"
+        if isinstance(given, str) and spelled(given) in _TOOLS_SPELLED:
+            what = f"is {shown(given)}, the name of a tool of limnos"
             top.page.fault(("tools", number, "name"), what, f"call it {name or 'PLUGIN'}_{given}")
 
 

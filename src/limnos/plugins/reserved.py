@@ -14,3 +14,8 @@ TOOLS: Final = frozenset({
     "terminal_resize", "terminal_write", "find_files", "job_output", "job_stop", "list_dir", "now",
     "plan_update", "read_file", "run_command", "search_text", "spawn_agent", "tools_open", "write_file",
 })  # fmt: skip
+
+
+def spelled(name: str) -> str:
+    """A name as people read it: `READ-FILE` and `read_file` are one."""
+    return name.casefold().replace("-", "_")

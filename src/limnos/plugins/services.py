@@ -119,7 +119,7 @@ class Services:
                     return params
         elif method is None:
             code = frames.NO_METHOD
-        unit.log.note(f"refused: {why}")
+        unit.log.complain(f"refused: {why}")
         if isinstance(frame, Request):
             connection.refuse(frame, code, why)
         return None
@@ -145,9 +145,9 @@ class Services:
         try:
             await service(asked)
         except (ServiceError, LimnosError, PayloadError) as error:
-            asked.unit.log.note(f"{asked.params.type} was not done: {error}")
+            asked.unit.log.complain(f"{asked.params.type} was not done: {error}")
         except Exception as error:  # noqa: BLE001 - the border to plugins: nothing that one tells breaks limnos
-            asked.unit.log.note(f"{asked.params.type} broke: {type(error).__name__}: {error}")
+            asked.unit.log.complain(f"{asked.params.type} broke: {type(error).__name__}: {error}")
 
     async def _answer(self, connection: Connection, request: Request, asked: Asked) -> None:
         name = asked.unit.name
@@ -165,7 +165,7 @@ class Services:
         except LimnosError as error:
             connection.refuse(request, frames.REFUSED, error.what, error.fix)
         except Exception as error:  # noqa: BLE001 - the border to plugins: one always gets its answer
-            asked.unit.log.note(f"{request.method} broke: {type(error).__name__}: {error}")
+            asked.unit.log.complain(f"{request.method} broke: {type(error).__name__}: {error}")
             connection.refuse(request, frames.FAULT, f"{request.method} broke: {type(error).__name__}")
         finally:
             self._open[name] -= 1
@@ -230,7 +230,7 @@ class Services:
 
 def _ready(unit: Unit, params: methods.Ready, arena: Arena) -> None:
     if fault := unit.heard_ready(tuple(params.facilities)):
-        unit.log.note(fault)
+        unit.log.complain(fault)
 
 
 def _busy(unit: Unit, params: methods.Busy, arena: Arena) -> None:

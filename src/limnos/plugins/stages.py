@@ -39,8 +39,8 @@ def shown(payload: Payload) -> Json:
             return {"text": text}
 
 
-def action(payload: Payload, answer: Any, new: Json | None) -> Action:
-    """What a plugin said to `payload`; `new` is the payload of a rewrite. Raises PayloadError."""
+def action(payload: Payload, answer: Any, new: Json | None, plugin: str) -> Action:
+    """What `plugin` said to `payload`; `new` is the payload of a rewrite. Raises PayloadError."""
     given = cast("Json", answer) if isinstance(answer, dict) else {}
     match given.get("action"):
         case "pass":
@@ -50,12 +50,12 @@ def action(payload: Payload, answer: Any, new: Json | None) -> Action:
         case "answer":
             return AnswerWith(_text(given, "text"))
         case "rewrite" if new is not None:
-            return Rewrite(_rewritten(payload, new))
+            return Rewrite(_rewritten(payload, new, plugin))
         case other:
             raise PayloadError(f"the action is pass, rewrite, deny or answer, not {other!r}")
 
 
-def _rewritten(payload: Payload, new: Json) -> Payload:
+def _rewritten(payload: Payload, new: Json, plugin: str) -> Payload:
     """`payload` with the fields that may change taken from `new`; other fields are ignored."""
     match payload:
         case InputPayload():
@@ -68,7 +68,7 @@ def _rewritten(payload: Payload, new: Json) -> Payload:
                 isinstance(one, str) for one in cast("list[Any]", added)
             ):
                 raise PayloadError("pre_action may only add: a list of texts")
-            return ContextPayload((*messages, *(user(one) for one in cast("list[str]", added))))
+            return ContextPayload((*messages, *(_note(plugin, one) for one in cast("list[str]", added))))
         case ReplyPayload(text=text, calls=calls):
             changed = _changed_calls(calls, new["calls"]) if "calls" in new else calls
             return ReplyPayload(_text(new, "text") if "text" in new else text, changed)
@@ -76,6 +76,11 @@ def _rewritten(payload: Payload, new: Json) -> Payload:
             return payload._replace(arguments=_object(new, "arguments"))
         case ResultPayload(result=result):
             return payload._replace(result=_changed_result(result, new))
+
+
+def _note(plugin: str, text: str) -> Message:
+    """What a plugin adds for the model to read: never as the person's own word."""
+    return user(f"[note of the plugin {plugin}, not of the person]\n{text}")
 
 
 def _changed_calls(calls: tuple[ToolCall, ...], given: Any) -> tuple[ToolCall, ...]:

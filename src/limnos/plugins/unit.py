@@ -123,10 +123,15 @@ class Unit:
         if self.state in ("idle", "starting"):
             if self._starting is None:
                 self._starting = self._spawn(self._start())
+            starting = self._starting
             try:
-                return await asyncio.shield(self._starting)
+                return await asyncio.shield(starting)
             except PluginStartError as error:
                 raise Unavailable(error.what, error.fix) from None
+            except asyncio.CancelledError:
+                if not starting.cancelled():
+                    raise
+                raise self.unavailable() from None  # somebody stopped it while it started
         raise self.unavailable()
 
     def unavailable(self) -> Unavailable:
@@ -274,7 +279,7 @@ class Unit:
             self._links.serve(self, connection, frame)
 
     def _faulty(self, generation: int, fault: str) -> None:
-        self.log.note(f"generation {generation}: {fault}")
+        self.log.complain(f"generation {generation}: {fault}")
 
     def _lost(self, generation: int, why: str) -> None:
         """The wire of a process is closed; only that of the present one, while it should run, is a crash."""

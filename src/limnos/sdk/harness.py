@@ -253,7 +253,8 @@ class Started(NamedTuple):
 
 
 def in_process(plugin: Handlers, around: Surroundings = USUAL) -> Harness:
-    """The plugin in this process, in threads of its own."""
+    """The plugin in this process, in threads of its own; settings of its `plugin.toml` have their defaults."""
+    around = _with_defaults(_folder_of(plugin), around)
     here, there = socket.socketpair()
     peer = Peer(here, Arena(around.arena), around.answers)
     serving = threading.Thread(target=_serve, args=(plugin, there), daemon=True)
@@ -284,6 +285,7 @@ def over_wire(
     plugin: Path | Sequence[str], around: Surroundings = USUAL, *, cwd: str | None = None
 ) -> Harness:
     """The plugin in a process of its own: the entry of a folder with a `plugin.toml`, or a command."""
+    around = _with_defaults(plugin if isinstance(plugin, Path) else None, around)
     started = start_process(plugin, around, cwd=cwd)
     running = Harness(started.peer, around, started.end)
     running.process = started.process
@@ -318,6 +320,24 @@ def start_process(
         there.close()
         os.close(file)
     return Started(Peer(here, arena, around.answers), process, Path(name))
+
+
+def _folder_of(plugin: Handlers) -> Path | None:
+    """The folder with the `plugin.toml` beside the functions of a plugin."""
+    for function in plugin.tools.values():
+        file = getattr(sys.modules.get(function.__module__), "__file__", None)
+        if file and (folder := Path(file).parent).joinpath("plugin.toml").is_file():
+            return folder
+    return None
+
+
+def _with_defaults(folder: Path | None, around: Surroundings) -> Surroundings:
+    """`around` with the defaults of a manifest for settings that it does not name."""
+    if folder is None or not (folder / "plugin.toml").is_file():
+        return around
+    said: Any = lazy.tomllib.loads((folder / "plugin.toml").read_text(encoding="utf-8"))
+    known = {name: one["default"] for name, one in said.get("settings", {}).items() if "default" in one}
+    return around._replace(settings={**known, **around.settings})
 
 
 def entry_of(folder: Path) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ def serve(handlers: Handlers) -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)  # what the plugin prints goes to its log and never between the frames
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     Server(handlers, Wire(read, write)).run()
     sys.stderr.flush()
     os._exit(0)  # threads that still work do not hold it up

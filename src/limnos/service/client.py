@@ -231,6 +231,10 @@ class Kernel(Protocol):
         """How each plugin does, in the order in which they start."""
         ...
 
+    async def renew_plugins(self) -> None:
+        """Take in what was installed, accepted, enabled or removed since; new sessions have it."""
+        ...
+
     async def restart_plugin(self, name: str) -> None:
         """Start a plugin anew, also one that crashed too often. Raises LimnosError."""
         ...

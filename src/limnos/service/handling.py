@@ -121,6 +121,10 @@ class Handling:
         """See `service.client`."""
         return [list(one) for one in self.kernel.plugins()]
 
+    async def renew_plugins(self, connection: Connection, params: methods.Nothing) -> None:
+        """See `service.client`."""
+        await self.kernel.renew_plugins()
+
     async def restart_plugin(self, connection: Connection, params: methods.OfPlugin) -> None:
         """See `service.client`."""
         await self.kernel.restart_plugin(params.name)
@@ -296,6 +300,7 @@ _KERNEL: dict[str, _OnKernel] = {
     "kernel.rename": Handling.rename,
     "kernel.export": Handling.export,
     "kernel.plugins": Handling.plugins,
+    "kernel.renew_plugins": Handling.renew_plugins,
     "kernel.restart_plugin": Handling.restart_plugin,
     "kernel.stop_plugin": Handling.stop_plugin,
     "daemon.status": Handling.status,

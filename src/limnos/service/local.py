@@ -255,8 +255,13 @@ class LocalKernel:
             for one in self._base.plugins.host.standings
         ]
 
+    async def renew_plugins(self) -> None:
+        """See `Kernel`."""
+        await self._base.plugins.renew()
+
     async def restart_plugin(self, name: str) -> None:
         """See `Kernel`."""
+        await self.renew_plugins()
         await self._base.plugins.host.restart(name)
 
     async def stop_plugin(self, name: str) -> None:

@@ -182,6 +182,7 @@ METHODS: Final[Mapping[str, Method]] = {
     "kernel.rename": Method(Rename),
     "kernel.export": Method(Export),
     "kernel.plugins": Method(Nothing),
+    "kernel.renew_plugins": Method(Nothing),
     "kernel.restart_plugin": Method(OfPlugin),
     "kernel.stop_plugin": Method(OfPlugin),
     "session.state": Method(OfSession, _BOTH),

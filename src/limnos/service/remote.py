@@ -326,6 +326,10 @@ class RemoteKernel:
         """See `Kernel`."""
         return [PluginState(*row) for row in self.call("kernel.plugins", {})]
 
+    async def renew_plugins(self) -> None:
+        """See `Kernel`."""
+        await asyncio.to_thread(self._slow.call, "kernel.renew_plugins", {})
+
     async def restart_plugin(self, name: str) -> None:
         """See `Kernel`."""
         await asyncio.to_thread(self._slow.call, "kernel.restart_plugin", {"name": name})

@@ -67,3 +67,21 @@ def test_the_start_graph_has_the_times_of_the_running_daemon(tmp_path: Path) -> 
         graph = limnos(tmp_path, "plugins", "graph").stdout
 
     assert " ms" in graph
+
+
+def test_what_is_installed_disabled_and_removed_counts_in_the_running_daemon(tmp_path: Path) -> None:
+    greet = {"text": "", "calls": [{"name": "hello_greet", "arguments": {"name": "Ada"}}]}
+    steps = [step for _ in range(4) for step in (greet, {"text": "done"})]
+    with up(tmp_path, *steps):
+        assert limnos(tmp_path, "plugins", "new", "hello").returncode == 0
+        assert limnos(tmp_path, "plugins", "install", "hello", "--yes").returncode == 0
+        assert "Hello, Ada" in limnos(tmp_path, "run", "greet", "--mode", "yolo", "--json").stdout
+
+        assert limnos(tmp_path, "plugins", "disable", "hello").returncode == 0
+        assert "there is no tool 'hello_greet'" in limnos(tmp_path, "run", "greet", "--json").stdout
+
+        assert limnos(tmp_path, "plugins", "enable", "hello").returncode == 0
+        assert "Hello, Ada" in limnos(tmp_path, "run", "greet", "--mode", "yolo", "--json").stdout
+
+        assert limnos(tmp_path, "plugins", "remove", "hello", "--yes").returncode == 0
+        assert "there is no tool 'hello_greet'" in limnos(tmp_path, "run", "greet", "--json").stdout

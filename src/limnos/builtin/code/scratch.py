@@ -39,7 +39,10 @@ def removed_leftovers(folder: Path) -> None:
     except FileNotFoundError:
         return
     for name in names:
-        held = os.open(folder / name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            held = os.open(folder / name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:  # something of somebody else, or gone meanwhile
+            continue
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             removed(folder / name)

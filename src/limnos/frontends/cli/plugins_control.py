@@ -34,6 +34,20 @@ def stop(environment: Environment, name: str) -> None:
     _do(environment, f"{name} cannot be stopped", lambda kernel: kernel.stop_plugin(name))
 
 
+def renew(environment: Environment) -> None:
+    """Let a running daemon take in what changed; without one there is nothing to do. Raises LimnosError."""
+    kernel = remote_kernel(environment.home, {})
+    if kernel is not None:
+        asyncio.run(_closing(kernel, kernel.renew_plugins()))
+
+
+async def _closing(kernel: Kernel, work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    finally:
+        await kernel.close()
+
+
 def _do(environment: Environment, failed: str, work: Callable[[Kernel], Coroutine[Any, Any, None]]) -> None:
     kernel = remote_kernel(environment.home, {})
     if kernel is None:
@@ -42,10 +56,4 @@ def _do(environment: Environment, failed: str, work: Callable[[Kernel], Coroutin
             "a plugin starts and ends with limnos; limnos plugins list shows which would start",
         )
 
-    async def whole() -> None:
-        try:
-            await work(kernel)
-        finally:
-            await kernel.close()
-
-    asyncio.run(whole())
+    asyncio.run(_closing(kernel, work(kernel)))

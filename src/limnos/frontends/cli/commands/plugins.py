@@ -81,6 +81,7 @@ def install_plugin(
     if standing is None:
         console.say_line(console.look.signed("idle", "nothing was installed"))
         return _DENIED
+    plugins_control.renew(console.environment)
     text = f"installed {standing.name} {standing.manifest.version}"
     if standing.disabled:
         console.done(f"{text}; it is disabled", f"limnos plugins enable {standing.name}")
@@ -97,6 +98,7 @@ def remove_plugin(console: Console, name: _Name, yes: _Yes = False) -> int:
         console.say_line(console.look.signed("idle", "nothing was deleted"))
         return _DENIED
     remove(name, console.environment.home, builtin_folders())
+    plugins_control.renew(console.environment)
     console.done(f"removed {one_line(name)}, its data and its settings", "limnos plugins list")
     return 0
 
@@ -106,13 +108,15 @@ def enable_plugin(console: Console, name: _Name) -> None:
     refuse_own_commands("enabling plugins")
     with each_fault_shown(console):
         enable(name, console.environment.home, builtin_folders())
-    console.done(f"{one_line(name)} is enabled; it starts with the next limnos", "limnos plugins list")
+    plugins_control.renew(console.environment)
+    console.done(f"{one_line(name)} is enabled, from the next session on", "limnos plugins list")
 
 
 def disable_plugin(console: Console, name: _Name) -> None:
     """Keep a plugin from starting, its guards too."""
     refuse_own_commands("disabling plugins")
     lock = disable(name, console.environment.home, builtin_folders())
+    plugins_control.renew(console.environment)
     console.done(f"{one_line(name)} is disabled; it does not start again", "limnos plugins list")
     for one in lock.plugins:
         if one.down:
@@ -148,6 +152,7 @@ def lock_plugins(
         console.say_line(console.look.signed("idle", "nothing was accepted; changed plugins stay down"))
         return _DENIED
     accept(home, proposal)
+    plugins_control.renew(console.environment)
     console.done(f"locked {len(proposal.lock.plugins)} plugins", "limnos plugins list")
     return 0
 
