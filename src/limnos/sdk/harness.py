@@ -253,7 +253,7 @@ class Started(NamedTuple):
 
 
 def in_process(plugin: Handlers, around: Surroundings = USUAL) -> Harness:
-    """The plugin in this process, in threads of its own; settings of its `plugin.toml` have their defaults."""
+    """The plugin in this process, in threads of its own; its settings have their defaults."""
     around = _with_defaults(_folder_of(plugin), around)
     here, there = socket.socketpair()
     peer = Peer(here, Arena(around.arena), around.answers)
