@@ -34,7 +34,7 @@ def events_page() -> str:
         "| `time` | str | ISO 8601 in UTC with milliseconds |",
         "| `session` | str | id of the session |",
         "| `turn`, `step` | int | from 1; 0 outside of any |",
-        "| `agent` | str | only in what a sub-agent did: its path, `1`, or `1/2` for the second that `1` began |",
+        "| `agent` | str | only in what a sub-agent did: its path, `1`, or `1/2` for the second of `1` |",
         "| `type` | str | one of those below |",
         "| `sum` | str | on disk only: a checksum of the rest of the line, to notice a byte that changed |",
         "",
