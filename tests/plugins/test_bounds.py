@@ -6,13 +6,16 @@ from pathlib import Path
 import pytest
 
 from limnos.kernel.errors import UsageError
+from limnos.kernel.seams import Principal
+from limnos.kernel.stages import InputPayload, Pipeline
+from limnos.plugins.host import Member
 from limnos.plugins.log_ring import LINES_PER_SECOND, Line, LogRing
 from limnos.plugins.own_settings import change_settings, read_settings
 from limnos.plugins.reading import parse_manifest
 from limnos.plugins.unit import Unavailable
 from limnos.sdk.schema import SchemaValidator
 from limnos.testing.doubles import FixedClock
-from tests.plugins.hosting import bench, manifest
+from tests.plugins.hosting import bench, manifest, stage
 
 MANIFEST = """
 name = "keeper"
@@ -75,3 +78,20 @@ async def test_who_waits_for_a_start_that_a_person_stops_is_told(tmp_path: Path)
 
         with pytest.raises(Unavailable, match="stop"):
             await waiting
+
+
+async def test_a_guard_that_cannot_run_denies_in_every_session(tmp_path: Path) -> None:
+    closed = stage("closed", policy="fail_closed")
+    plugin = manifest(tmp_path, "", stages=(closed, stage("open", policy="fail_open")))
+    said = InputPayload("hello", "cli", Principal())
+    async with bench(tmp_path, Member(plugin, (), ("broken", "its files changed"))) as host:
+        first, later = Pipeline(), Pipeline()
+        host.host.attach(first)
+        await host.host.renew([Member(plugin, (), ("broken", "its files changed again"))])
+        host.host.attach(later)
+
+        for pipeline in (first, later):
+            assert "closed" in str((await pipeline.run("on_input", said)).denied)
+
+        await host.host.renew([Member(plugin, (), ("disabled", "a person disabled it"))])
+        assert (await first.run("on_input", said)).denied is None

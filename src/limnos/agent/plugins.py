@@ -13,6 +13,7 @@ from limnos.agent.workbench import probe
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.event_records import to_record
 from limnos.kernel.events import EVENT_TYPES, Event, PluginChanged
+from limnos.kernel.masking import Mask
 from limnos.kernel.messages import Arguments, ToolError
 from limnos.kernel.seams import Blobs, Clock
 from limnos.kernel.stages import Pipeline
@@ -159,9 +160,14 @@ class Plugins:
             return {}
         return deferred.own_settings.read_settings(self._environment.home, locked.manifest)
 
+    @cached_property
+    def _mask(self) -> Mask:
+        """What hides the secrets of this home; read once for the logs of all plugins."""
+        return self._house.mask()
+
     def _log_of(self, name: str) -> "Callable[[Line], None]":
         """Writes down the log of one plugin, without secrets."""
-        path, mask = log_of(self._environment.home, name), self._house.mask()
+        path, mask = log_of(self._environment.home, name), self._mask
 
         def write(line: "Line") -> None:
             deferred.log_lines.add_line(path, f"{line.time} {line.source}: {mask.text(line.text)}")

@@ -103,7 +103,7 @@ class Host:
         unit = self.unit(plugin)
         declared = next((one for one in unit.manifest.tools if one.name == tool), None)
         if declared is None:
-            raise UsageError(f"{plugin} has no tool {tool}", f"limnos plugins show {plugin}")
+            raise UsageError(f"{plugin} has no tool {tool}", "limnos plugins list --json")
         self._performed += 1
         context = ToolContext(f"person-{self._performed}", cwd, _unheard)
         try:
@@ -112,8 +112,11 @@ class Host:
             raise Unavailable(failure.error.detail, failure.error.hint) from None
 
     def attach(self, pipeline: Pipeline) -> Callable[[], None]:
-        """Put the stage handlers into a session's pipeline and keep them right; returns what ends that."""
-        for unit in self._usable():
+        """Put the stage handlers into a session's pipeline and keep them right; returns what ends that.
+
+        Those of a plugin that cannot run are there too: a guard that is not there must deny, not vanish.
+        """
+        for unit in self._units.values():
             self._attach(pipeline, unit)
         self._pipelines.append(pipeline)
         return partial(self._pipelines.remove, pipeline)
@@ -178,7 +181,7 @@ class Host:
             if member.manifest.name not in self._units:
                 self._add(member)
                 unit = self._units[member.manifest.name]
-                for pipeline in self._pipelines if unit.state not in _NEVER else ():
+                for pipeline in self._pipelines:
                     self._attach(pipeline, unit)
 
     async def close(self) -> None:
@@ -221,7 +224,7 @@ class Host:
             listener(change)
 
     def _attach(self, pipeline: Pipeline, unit: Unit) -> None:
-        for declared in unit.manifest.stages:
+        for declared in unit.manifest.stages if unit.state != "disabled" else ():
             pipeline.attach(handler_of(unit, declared))
 
 
