@@ -297,6 +297,11 @@ class RecordedJudge:
         self._asked = {event.call for event in episode.events if isinstance(event, ApprovalAsked)}
         self._started = {event.call for event in episode.events if isinstance(event, CallStarted)}
         self._finished = {event.call: event for event in episode.events if isinstance(event, CallFinished)}
+        self._died = episode.end is None
+
+    def _closed_later(self, finished: CallFinished) -> bool:
+        """Whether the process died before this call began, and the next one closed it."""
+        return self._died and finished.outcome in ("unknown", "cancelled")
 
     def __call__(self, proposal: Proposal, rules: Sequence[Rule], standing: Standing) -> Verdict:
         """See `kernel.approvals.Judge`."""
@@ -304,7 +309,7 @@ class RecordedJudge:
         if proposal.call in self._asked:
             return Verdict("ask", nothing)
         finished = self._finished.get(proposal.call)
-        if proposal.call in self._started or finished is None:
+        if proposal.call in self._started or finished is None or self._closed_later(finished):
             return Verdict("allow", nothing)
         error = result_of(finished).error
         if error is None or error.detail == NOBODY.detail:
