@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limnos.context.window import Window
-from limnos.kernel.conversation import Conversation, Step
+from limnos.kernel.conversation import Conversation
 from limnos.kernel.errors import LimitError
 from limnos.kernel.messages import text_of
 from limnos.kernel.seams import Rendered
+from limnos.kernel.units import Step
 from tests.context.units import (
     act,
     anew,

@@ -8,12 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 from limnos.context.window import Window, WindowSettings
-from limnos.kernel.conversation import Conversation, Said, Step
+from limnos.kernel.conversation import Conversation
 from limnos.kernel.messages import Message, Text, ToolCall, ToolResult, text_of
 from limnos.kernel.model import ToolSpec
 from limnos.kernel.pairing import check_pairing
 from limnos.kernel.registry import Catalogue, Registry
 from limnos.kernel.seams import Rendered
+from limnos.kernel.units import Said, Step
 from limnos.providers.openai_codec import decode_messages
 from limnos.providers.scripted import Scripted
 from tests.conftest import SHARED
@@ -42,19 +43,23 @@ def window(budget: int, registry: Registry | None = None) -> tuple[Window, Count
     return Window(model, Catalogue(registry or Registry()), lambda closed: PROMPT, settings), model
 
 
+def _seq(conversation: Conversation) -> int:
+    """The number of the next event."""
+    conversation.last_seq += 1
+    return conversation.last_seq
+
+
 def say(conversation: Conversation, text: str) -> None:
     """A user message begins a turn."""
     conversation.last.turn += 1
     conversation.turn_open = True
-    conversation.units.append(
-        Said(f"{conversation.turn}.0", conversation.turn, "2026-03-14T20:31:04.118Z", text)
-    )
+    conversation.units.append(Said(_seq(conversation), conversation.turn, "2026-03-14T20:31:04.118Z", text))
 
 
 def act(conversation: Conversation, text: str, calls: Sequence[tuple[str, dict[str, Any], str]] = ()) -> None:
     """A step: a reply, its calls and their results."""
     number = len(conversation.units)
-    unit = Step(f"{conversation.turn}.{number}", conversation.turn, "2026-03-14T20:31:05.000Z", (Text(text),))
+    unit = Step(_seq(conversation), conversation.turn, number, "2026-03-14T20:31:05.000Z", (Text(text),))
     for place, (name, arguments, result) in enumerate(calls):
         call_id = f"u{number}c{place}"
         unit.calls.append(ToolCall(call_id, name, arguments))
@@ -75,7 +80,7 @@ def happen(conversation: Conversation, what: str, text: str) -> None:
         assert isinstance(last, Step)
         last.complete = what == "act"
     elif what == "inject":
-        units.append(Said(f"{conversation.turn}.9", conversation.turn, "2026-03-14T20:31:06.000Z", text))
+        units.append(Said(_seq(conversation), conversation.turn, "2026-03-14T20:31:06.000Z", text))
     elif what == "end":
         conversation.turn_open = False
     else:

@@ -7,7 +7,6 @@ from typing import Final
 from limnos.agent.assembly import PINNED, QUIET, Bench, Seat, loop_of, offer_jobs, register
 from limnos.agent.spawn import DEPTH, SPAWN, Order, Spawner
 from limnos.kernel.cancel import Cancel
-from limnos.kernel.conversation import Step
 from limnos.kernel.errors import StorageError
 from limnos.kernel.events import AgentFinished, AgentStarted
 from limnos.kernel.limits import counted_steps
@@ -17,6 +16,7 @@ from limnos.kernel.registry import Registry
 from limnos.kernel.stream import AgentStream
 from limnos.kernel.tools import BLOCK_READ, BLOCKS, Output, Tool, ToolFailure
 from limnos.kernel.turn import Ending, Turn, say_ending
+from limnos.kernel.units import Step
 
 LONGEST: Final = 20_000  # characters of an answer that are handed back
 KEPT: Final = frozenset({"plan_update", "tools_open"})  # the plan is the session's; each opens its own groups

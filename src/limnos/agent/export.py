@@ -4,9 +4,10 @@ import json
 import re
 from typing import Any, cast
 
-from limnos.kernel.conversation import Conversation, Said
+from limnos.kernel.conversation import Conversation
 from limnos.kernel.messages import Message, ToolCall, result_text, text_of
 from limnos.kernel.pairing import check_pairing
+from limnos.kernel.units import Said, Step
 from limnos.providers.openai_codec import Dialect, encode_messages
 from limnos.sdk import secret_shapes as shapes
 from limnos.sdk.scan import Scanner
@@ -33,7 +34,7 @@ def export_markdown(conversation: Conversation, title: str, scanner: Scanner = _
     for unit in conversation.units:
         if isinstance(unit, Said):
             lines += [f"**you** ({unit.time})", "", unit.text, ""]
-        else:
+        elif isinstance(unit, Step):
             for message in unit.messages():
                 lines += _markdown(message)
     return scanner.hide("\n".join(lines))

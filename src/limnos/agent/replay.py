@@ -36,6 +36,7 @@ from limnos.kernel.events import (
     CallStarted,
     Event,
     InputInjected,
+    MemoryRecalled,
     ReplyFinished,
     SessionStarted,
     StepFinished,
@@ -107,6 +108,9 @@ class _MemoryLog:
 
 class _NoContext:
     """Shows a recorded model nothing: it knows what it says."""
+
+    async def recall(self, conversation: Conversation) -> MemoryRecalled | None:
+        return None
 
     async def render(self, conversation: Conversation, *, note: str = "", tools: bool = True) -> Rendered:
         return Rendered((), (), used=1, budget=1_000_000, reserve=0)

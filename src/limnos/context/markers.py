@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from limnos.kernel.conversation import Step, Unit
+from limnos.kernel.units import Step, Unit
 
 TOPICS = 6
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from limnos.kernel.conversation import Said, Step, Unit
 from limnos.kernel.messages import Message, Text, text_of, user
+from limnos.kernel.units import Said, Step, Unit
 
 
 class Shown:
@@ -43,7 +43,7 @@ def rendered(unit: Unit) -> tuple[Message, ...]:
         unit.rendered = (user(f"[{unit.time[:10]} {unit.time[11:16]} UTC{here}]\n{unit.text}"),)
         return unit.rendered
     messages = tuple(unit.messages())
-    if not unit.open:
+    if not isinstance(unit, Step) or not unit.open:
         unit.rendered = messages
     return messages
 

@@ -10,12 +10,14 @@ from typing import NamedTuple
 from limnos.context.markers import Marker
 from limnos.context.shorten import CannotShrinkError, shorten, text_to_count
 from limnos.context.shown import Shown, join, joined, rendered, visible
-from limnos.kernel.conversation import Conversation, Said, Step, Unit
+from limnos.kernel.conversation import Conversation
 from limnos.kernel.errors import LimitError
+from limnos.kernel.events import MemoryRecalled
 from limnos.kernel.messages import Message, system, user
 from limnos.kernel.model import Model, ToolSpec
 from limnos.kernel.registry import Catalogue
 from limnos.kernel.seams import Rendered
+from limnos.kernel.units import Said, Step, Unit
 
 MESSAGE_TOKENS = 4  # roles and separators, as chat templates add them
 LEAST_BUDGET = 256
@@ -71,6 +73,10 @@ class Window:
             self._limit = min(limit, self._limit or limit)
         if self.budget >= self._used:
             self._ceiling = int(self._used * LESS)
+
+    async def recall(self, conversation: Conversation) -> MemoryRecalled | None:
+        """Nothing: this engine has no memory."""
+        return None
 
     async def render(self, conversation: Conversation, *, note: str = "", tools: bool = True) -> Rendered:
         """See `kernel.seams.ContextEngine`. Costs what the window costs, not what the session does."""

@@ -113,6 +113,11 @@ class Agents:
                     one.use(event)
             above = _split(above)[0]
 
+    @property
+    def highest(self) -> dict[str, int]:
+        """The number of the last sub-agent that each agent began, by its path."""
+        return self._highest
+
     def take_path(self, above: str) -> str:
         """The path of a new sub-agent of the agent `above`; none is given twice."""
         number = self._highest[above] = self._highest.get(above, 0) + 1

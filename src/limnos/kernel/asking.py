@@ -24,6 +24,7 @@ async def ask(parts: Parts, turn: Turn) -> Reply | str:
     errors.ModelError, errors.LimitError, errors.DeniedError or cancel.Cancelled.
     """
     note = turn.meter.hint(turn.window_share)
+    await _recall(parts, turn)
     while True:
         rendered = await parts.context.render(
             parts.stream.conversation, note=note, tools=not turn.last_chance
@@ -61,6 +62,15 @@ async def ask(parts: Parts, turn: Turn) -> Reply | str:
             continue
         record_usage(parts, turn, reply, rendered)
         return reply
+
+
+async def _recall(parts: Parts, turn: Turn) -> None:
+    """Have memory put beside the input of a turn what belongs to it, once."""
+    if turn.meter.steps != 1:
+        return
+    recalled = await turn.cancel.guard(parts.context.recall(parts.stream.conversation))
+    if recalled is not None:
+        parts.stream.emit(recalled)
 
 
 async def retry(parts: Parts, turn: Turn, reply: Reply) -> None:
@@ -105,4 +115,7 @@ def _changed(rendered: Rendered) -> ContextChanged:
         system=rendered.system,
         sunk=list(rendered.sunk),
         marker=rendered.marker,
+        markers=list(rendered.markers),
+        ledger=rendered.ledger,
+        decisions=list(rendered.decisions),
     )

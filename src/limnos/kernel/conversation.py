@@ -5,9 +5,9 @@ same fold serves a running session and one that is loaded from disk, so both are
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from limnos.kernel.agents import Agents
 from limnos.kernel.events import (
@@ -16,21 +16,24 @@ from limnos.kernel.events import (
     CallFinished,
     CallProposed,
     CallStarted,
+    ContextChanged,
     Event,
     InputInjected,
+    MemoryRecalled,
     PlanUpdated,
     ReplyFinished,
     SessionChanged,
     StepFinished,
+    StepsRecalled,
     TurnFinished,
     TurnResumed,
     TurnStarted,
     TurnSuspended,
+    UnitPinned,
     UsageRecorded,
 )
 from limnos.kernel.messages import (
     ErrorReason,
-    Message,
     Outcome,
     Part,
     Reasoning,
@@ -38,65 +41,11 @@ from limnos.kernel.messages import (
     ToolCall,
     ToolError,
     ToolResult,
-    tool_message,
-    user,
 )
+from limnos.kernel.units import Said, Shelf, Step, Unit
+from limnos.kernel.window_state import WindowState
 
 TITLE_CHARACTERS = 80
-
-
-@dataclass(slots=True)
-class Said:
-    """A user message. `id` is `<turn>.<step>` of the step it came before; `time` is ISO 8601 in UTC.
-
-    `names` are the paths in the working folder that it names.
-
-    `tokens` and `rendered` belong to the context engine: what the unit costs and how it is shown.
-    """
-
-    id: str
-    turn: int
-    time: str
-    text: str
-    names: Sequence[str] = ()
-    tokens: int | None = None
-    rendered: tuple[Message, ...] | None = None
-
-    def messages(self) -> list[Message]:
-        """The one message of this unit."""
-        return [user(self.text)]
-
-
-@dataclass(slots=True)
-class Step:
-    """A reply and the results of its calls; `open` until its last result is there.
-
-    `tokens` and `rendered` as in `Said`, once the step is closed.
-    """
-
-    id: str
-    turn: int
-    time: str
-    parts: tuple[Part, ...] = ()
-    calls: list[ToolCall] = field(default_factory=list[ToolCall])
-    results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
-    started: set[str] = field(default_factory=set[str])
-    tools: list[str] = field(default_factory=list[str])
-    complete: bool = True
-    open: bool = True
-    tokens: int | None = None
-    rendered: tuple[Message, ...] | None = None
-
-    def messages(self) -> list[Message]:
-        """The assistant message and its results, in call order."""
-        head = Message("assistant", self.parts, tuple(self.calls))
-        return [
-            head,
-            *(tool_message(self.results[call.id]) for call in self.calls if call.id in self.results),
-        ]
-
-
-Unit: TypeAlias = Said | Step
 
 
 @dataclass(slots=True)
@@ -118,10 +67,15 @@ class Conversation:
     `last` is the turn that ran last, `suspended` are those that were set aside, the newest at the end;
     `turns` is the highest number that a turn has. `agent` is the path of the sub-agent whose conversation it
     is, empty for that of the session; `agents` are the sub-agents that it has heard of.
+
+    With a `shelf` the units are those of the window: what sinks is put there, what is recalled comes from
+    there. Without one they are all units of the session.
     """
 
-    def __init__(self, agent: str = "") -> None:
+    def __init__(self, agent: str = "", shelf: Shelf | None = None) -> None:
         self.agent = agent
+        self.shelf = shelf
+        self.window = WindowState()
         self.agents = Agents()
         self.units: list[Unit] = []
         self.plan: Sequence[Mapping[str, Any]] = ()
@@ -160,6 +114,8 @@ class Conversation:
                 self._begin_turn(event)
             case InputInjected():
                 self._hear(event)
+            case ContextChanged() | MemoryRecalled() | StepsRecalled() | UnitPinned():
+                self.window.apply(event, self.units, self.shelf)
             case ReplyFinished():
                 self._begin_step(event, _parts(event.text, event.reasoning))
             case CallProposed():
@@ -223,6 +179,7 @@ class Conversation:
     def _begin_turn(self, event: TurnStarted) -> None:
         self.last = OpenTurn(event.turn, about=title_of(event.input), level=event.level)
         self.turns, self.turn_open = max(self.turns, event.turn), True
+        self.window.begin_turn(event.turn)
         self._hear(event, f"\n\n[this goes before {event.interrupts}]" if event.interrupts else "")
         self.title = self.title or title_of(event.input)
 
@@ -240,13 +197,14 @@ class Conversation:
         self._say(event, event.input + note, event.names)
 
     def _say(self, event: Event, text: str, names: Sequence[str] = ()) -> None:
-        self.units.append(Said(f"{event.turn}.{event.step}", event.turn, event.time, text, names))
+        principal = "agent" if isinstance(event, AgentStarted) else getattr(event, "principal", "owner")
+        self.units.append(Said(event.seq, event.turn, event.time, text, names, principal))
 
     def _begin_step(self, event: Event, parts: tuple[Part, ...]) -> Step:
         last = self.units[-1] if self.units else None
         if isinstance(last, Step) and not last.complete and last.turn == event.turn:
             self.units.pop()  # a reply that broke off is replaced by its second try
-        step = Step(f"{event.turn}.{event.step}", event.turn, event.time, parts)
+        step = Step(event.seq, event.turn, event.step, event.time, parts)
         self.last.step = event.step
         self.units.append(step)
         return step
@@ -271,12 +229,12 @@ class Conversation:
         step.complete, step.open = event.complete, False
 
 
-def fold(events: Iterable[Event], last_seq: int = 0) -> Conversation:
-    """The conversation that `events` stand for.
+def fold(events: Iterable[Event], last_seq: int = 0, shelf: Shelf | None = None) -> Conversation:
+    """The conversation that `events` stand for; with a `shelf` only what the window holds of it.
 
     `last_seq` is the highest number that was given, also to an event that this version does not know.
     """
-    conversation = Conversation()
+    conversation = Conversation(shelf=shelf)
     for event in events:
         conversation.apply(event)
     conversation.last_seq = max(conversation.last_seq, last_seq)

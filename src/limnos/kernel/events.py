@@ -17,6 +17,10 @@ from limnos.kernel.call_events import CallProgress as CallProgress
 from limnos.kernel.call_events import CallProposed as CallProposed
 from limnos.kernel.call_events import CallStarted as CallStarted
 from limnos.kernel.event_base import Event as Event
+from limnos.kernel.memory_events import ContextChanged as ContextChanged
+from limnos.kernel.memory_events import MemoryRecalled as MemoryRecalled
+from limnos.kernel.memory_events import StepsRecalled as StepsRecalled
+from limnos.kernel.memory_events import UnitPinned as UnitPinned
 
 PROTOCOL_VERSION = 1
 
@@ -164,24 +168,6 @@ class StepFinished(Event):
     complete: bool = True
 
 
-class ContextChanged(Event):
-    """What the next request holds, in tokens; `sunk` and `recalled` are step ids.
-
-    `used` is the whole request, `system` the prompt in it, `reserve` what is kept free for the reply.
-    """
-
-    type: ClassVar[str] = "context_changed"
-
-    reason: str
-    used: int
-    budget: int
-    reserve: int
-    system: int = 0
-    sunk: Sequence[str] = ()
-    recalled: Sequence[str] = ()
-    marker: str = ""
-
-
 class PlanUpdated(Event):
     """The persona's short plan: a list of `{"text", "state"}`, state pending, active or done."""
 
@@ -293,7 +279,8 @@ EVENT_TYPES: dict[str, type[Event]] = {
         SessionStarted, SessionChanged, TurnStarted, TurnSuspended, TurnResumed, InputInjected, InputDropped,
         TextDelta, ReasoningDelta,
         ReplyFinished, CallProposed, ApprovalAsked, ApprovalAnswered, CallStarted, CallProgress,
-        CallFinished, StepFinished, ContextChanged, PlanUpdated, FileChanged, JobChanged, PluginChanged,
-        StageNote, UsageRecorded, Warned, AgentStarted, AgentFinished, TurnFinished,
+        CallFinished, StepFinished, ContextChanged, MemoryRecalled, StepsRecalled, UnitPinned,
+        PlanUpdated, FileChanged, JobChanged, PluginChanged, StageNote, UsageRecorded, Warned,
+        AgentStarted, AgentFinished, TurnFinished,
     )
 }  # fmt: skip

@@ -1,7 +1,6 @@
 """After a crash: what was started and not done has an unknown outcome, and is never run again by itself."""
 
 from limnos.kernel.agents import OpenAgent
-from limnos.kernel.conversation import Step
 from limnos.kernel.events import (
     AgentFinished,
     ApprovalAnswered,
@@ -12,6 +11,7 @@ from limnos.kernel.events import (
 )
 from limnos.kernel.messages import Reasoning, text_of
 from limnos.kernel.stream import EventStream
+from limnos.kernel.units import Step
 
 UNKNOWN = {
     "reason": "failed",

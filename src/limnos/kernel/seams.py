@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from limnos.kernel.conversation import Conversation
-from limnos.kernel.events import Event
+from limnos.kernel.events import Event, MemoryRecalled
 from limnos.kernel.messages import Message
 from limnos.kernel.model import ToolSpec, Usage
 
@@ -227,7 +227,8 @@ class Prices(Protocol):
 class Rendered(NamedTuple):
     """A request's content as the context engine chose it; sizes in tokens, `system` that of the prompt.
 
-    `sunk` names the steps that left the window with this render, `marker` is what stands in their place.
+    `sunk` names the units that left the window with this render, `marker` says so in one line. `markers`,
+    `ledger` and `decisions` are those of `kernel.memory_events.ContextChanged`.
     """
 
     messages: tuple[Message, ...]
@@ -238,14 +239,25 @@ class Rendered(NamedTuple):
     system: int = 0
     sunk: tuple[str, ...] = ()
     marker: str = ""
+    markers: Sequence[Mapping[str, Any]] = ()
+    ledger: str = ""
+    decisions: Sequence[Mapping[str, Any]] = ()
 
 
 class ContextEngine(Protocol):
     """Decides what of a conversation a model sees."""
 
+    async def recall(self, conversation: Conversation) -> MemoryRecalled | None:
+        """What memory puts before the input of the turn that has just begun; None for nothing.
+
+        Must return within a second or so, whatever the state of the memory, and must not raise.
+        """
+        ...
+
     async def render(self, conversation: Conversation, *, note: str = "", tools: bool = True) -> Rendered:
         """Fit the conversation into the request budget, whole steps only; `note` stands at the end.
 
+        Changes nothing in `conversation`: what sinks leaves it with the event that says so.
         Raises errors.LimitError when even the fixed parts do not fit, naming sizes and the setting.
         """
         ...
