@@ -19,6 +19,7 @@ from limnos.frontends.cli.meter import Meter
 from limnos.frontends.cli.plugin_lines import plugin_line
 from limnos.frontends.cli.spans import TEXT_INDENT, Line, Span, line
 from limnos.frontends.cli.times import counted, duration, parse
+from limnos.frontends.cli.waterline import moved_lines
 from limnos.kernel.events import (
     ApprovalAnswered,
     ApprovalAsked,
@@ -30,11 +31,13 @@ from limnos.kernel.events import (
     Event,
     InputInjected,
     JobChanged,
+    MemoryRecalled,
     PlanUpdated,
     PluginChanged,
     ReplyFinished,
     StageNote,
     StepFinished,
+    StepsRecalled,
     TextDelta,
     TurnFinished,
     TurnResumed,
@@ -276,9 +279,9 @@ class Transcript:
                     *self._flush_reads(),
                     self.look.signed("ask", Span(one_line(event.text), "warn"), fix),
                 ]
-            case ContextChanged() if event.sunk:
-                text = one_line(event.marker) or f"{counted(len(event.sunk), 'step')} sank"
-                return [*self._flush_reads(), line(Span(f"{self.look.signs.water} {text}", "accent"))]
+            case ContextChanged() | MemoryRecalled() | StepsRecalled():
+                rows = moved_lines(self.look, event)
+                return [*self._flush_reads(), *rows] if rows else []
             case StageNote() if event.action in ("deny", "failed"):
                 text = f"{event.handler} at {event.stage}: {event.detail or event.action}"
                 return [*self._flush_reads(), self.look.signed("idle", one_line(text))]
