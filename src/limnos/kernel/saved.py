@@ -5,6 +5,7 @@ from typing import Any
 
 from limnos.kernel.conversation import Conversation
 from limnos.kernel.units import Shelf, Unit
+from limnos.kernel.window_state import Sizes
 
 
 def may_be_saved(conversation: Conversation) -> bool:
@@ -32,6 +33,8 @@ def saved(conversation: Conversation) -> dict[str, Any]:
         "held": sorted(window.held),
         "pinned": sorted(window.pinned),
         "seen": list(window.seen),
+        "sunk": window.sunk,
+        "sizes": list(window.sizes or ()),
     }
 
 
@@ -61,5 +64,6 @@ def restored(
     window = conversation.window
     window.markers, window.ledger = list(state["markers"]), str(state["ledger"])
     window.held, window.pinned = set(state["held"]), set(state["pinned"])
-    window.seen = dict.fromkeys(state["seen"])
+    window.seen, window.sunk = dict.fromkeys(state["seen"]), int(state["sunk"])
+    window.sizes = Sizes(*map(int, state["sizes"])) if state["sizes"] else None
     return conversation

@@ -1,10 +1,21 @@
 """What of a session's units stands in the window, as its events tell it: sunk, recalled, held, pinned."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from limnos.kernel.memory_events import ContextChanged, MemoryRecalled, StepsRecalled, UnitPinned
 from limnos.kernel.units import Recalled, Said, Shelf, Unit
+
+MOST_SEEN = 1024
+
+
+class Sizes(NamedTuple):
+    """The newest account of a request, in tokens; as in `ContextChanged`."""
+
+    used: int
+    budget: int
+    reserve: int
+    system: int
 
 
 class WindowState:
@@ -12,6 +23,7 @@ class WindowState:
 
     `markers` and `ledger` are those of the last prune. `held` are recalled units, up to the end of the turn;
     `pinned` those that a person wants to stay; `seen` what of memory the model has read in this session.
+    `sizes` is the newest account of a request, `sunk` how many units are not in the window.
     """
 
     def __init__(self) -> None:
@@ -20,6 +32,8 @@ class WindowState:
         self.held: set[str] = set()
         self.pinned: set[str] = set()
         self.seen: dict[str, None] = {}
+        self.sizes: Sizes | None = None
+        self.sunk = 0
 
     def begin_turn(self, turn: int) -> None:
         """What was recalled for the turn before is held no longer."""
@@ -36,6 +50,7 @@ class WindowState:
             case UnitPinned():
                 (self.pinned.add if event.pinned else self.pinned.discard)(event.unit)
             case ContextChanged():
+                self.sizes = Sizes(event.used, event.budget, event.reserve, event.system)
                 self._sink(event, units, shelf)
             case MemoryRecalled():
                 self._see(str(hit.get("unit", "")) for hit in event.hits)
@@ -48,6 +63,7 @@ class WindowState:
                     standing = {unit.id for unit in units}
                     for unit in shelf.take([one for one in event.units if one not in standing]):
                         _place_in_time(units, unit)
+                        self.sunk -= 1
 
     def _sink(self, event: ContextChanged, units: list[Unit], shelf: Shelf | None) -> None:
         if not event.sunk:
@@ -55,7 +71,9 @@ class WindowState:
         self.markers, self.ledger = event.markers, event.ledger
         if shelf is not None:
             sunk = set(event.sunk)
-            shelf.put([unit for unit in units if unit.id in sunk and not isinstance(unit, Recalled)])
+            leaving = [unit for unit in units if unit.id in sunk and not isinstance(unit, Recalled)]
+            shelf.put(leaving)
+            self.sunk += len(leaving)
             units[:] = [unit for unit in units if unit.id not in sunk]
 
     def _see(self, ids: Any) -> None:
@@ -64,9 +82,6 @@ class WindowState:
             self.seen[one] = None
         while len(self.seen) > MOST_SEEN:
             del self.seen[next(iter(self.seen))]
-
-
-MOST_SEEN = 1024
 
 
 def _place_before_input(units: list[Unit], recalled: Recalled) -> None:

@@ -78,6 +78,13 @@ COMMANDS: dict[str, Command] = {
             "write a session as Markdown or OpenAI messages",
             ("limnos export s7k2m4 > chat.md", "limnos export s7k2m4 --format openai > chat.json"),
         ),
+        Command(
+            "context",
+            "Work",
+            "context",
+            "what fills the window of a session",
+            ("limnos context", "limnos context s7k2m4 --json"),
+        ),
         Command("rename", "Work", "rename", "give a session a title", ('limnos rename s7k2m4 "new title"',)),
         Command(
             "fork",

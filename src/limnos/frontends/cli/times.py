@@ -55,9 +55,9 @@ def thousands(count: int) -> str:
     return f"{count / 1000:.1f}k" if count < 99_950 else f"{count / 1000:.0f}k"
 
 
-def counted(count: int, word: str) -> str:
-    """`1 call`, `2 calls`."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+def counted(count: int, word: str, words: str = "") -> str:
+    """`1 call`, `2 calls`; `words` where the plural is more than an s."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {words or word + 's'}"
 
 
 def money(cost: str, currency: str) -> str:
