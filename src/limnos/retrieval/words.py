@@ -1,14 +1,14 @@
 """What a text is found by: its words, as stems, and its exact tokens, which name one thing only.
 
-Indexing and asking go through the same two functions. Both take any string – lone surrogates, NUL, megabytes –
-and do a bounded amount of work.
+Indexing and asking go through the same two functions. Both take any string – lone surrogates, NUL, megabytes
+– and do a bounded amount of work.
 """
 
 import re
 import threading
 import unicodedata
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 from limnos import lazy
 from limnos.retrieval import exact
@@ -26,7 +26,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _Cut: TypeAlias = Callable[[str], list[str]]
 
 
-class Stemmer(Protocol):
+class EnglishStemmer(Protocol):
     """What is used of the stemmer, which has no types of its own."""
 
     def stemWord(self, word: str, /) -> str:  # noqa: N802
@@ -38,8 +38,8 @@ class _Local(threading.local):
     """A stemmer is not to be shared by threads."""
 
     def __init__(self) -> None:
-        make: Callable[[str], Stemmer] = lazy.Stemmer.Stemmer
-        self.stemmer = make("english")
+        make = cast("Callable[[str], EnglishStemmer]", lazy.Stemmer.Stemmer)  # pyright: ignore[reportUnknownMemberType]
+        self.stemmer: EnglishStemmer = make("english")
 
 
 class _Cache:
@@ -62,8 +62,8 @@ class _Cache:
 def terms(text: str) -> list[str]:
     """The words of `text` in order, with repeats: stems of English, words of Chinese, no stop words.
 
-    A word in camelCase counts whole and by its parts. Of a longer text the first 200,000 characters count, and
-    at most 20,000 terms.
+    A word in camelCase counts whole and by its parts. Of a longer text the first 200,000 characters count,
+    and at most 20,000 terms.
     """
     found: list[str] = []
     of = _WORDS.of
