@@ -159,6 +159,22 @@ class Lexicon:
         """The best `k` documents that have one of `terms`."""
         return best(self.scores(terms), k)
 
+    def matches(self, terms: Collection[str], docs: NDArray[lazy.numpy.integer]) -> dict[str, list[bool]]:
+        """For each term, whether each of `docs` has it and it counted."""
+        np = lazy.numpy
+        place = np.full(self.limit + 1, -1, np.int32)
+        place[np.minimum(docs, self.limit)] = np.arange(len(docs), dtype=np.int32)
+        found: dict[str, list[bool]] = {}
+        pieces = self._pieces([self._hash(term) for term in terms])
+        holders = [sum(len(docs) for docs, _ in of) for of in pieces]
+        common = self._common(holders)
+        for term, of, number in zip(terms, pieces, holders, strict=True):
+            has = np.zeros(len(docs) + 1, np.bool_)
+            for have, _ in of if number <= common else ():
+                has[place.take(have)] = True
+            found[term] = has[:-1].tolist()
+        return found
+
     def holders(self, token: str) -> Docs:
         """The documents that have the exact token, in ascending order; none is missing, none too many."""
         np = lazy.numpy

@@ -38,7 +38,8 @@ class Vectors:
         self.fingerprint = fingerprint
         self.count = 0
         self._blocks: list[Floats] = []
-        self._docs = np.zeros(1024, np.int32)  # by row
+        self._docs = np.zeros(1024, np.intp)  # by row
+        self._in_order = True  # row i is of document i
         self._rows = np.full(1024, -1, np.int32)  # by document
         self._scale = np.zeros(1024, np.float32)  # by row: 1 ÷ length of the centred row
         self._sum = np.zeros(dimensions, np.float64)
@@ -84,6 +85,7 @@ class Vectors:
         last = self.count
         self._sum -= self._at(row)
         moved = int(self._docs[last])
+        self._in_order = self._in_order and row == last
         self._at(row)[:] = self._at(last)
         self._at(last)[:] = 0
         self._docs[row], self._scale[row] = moved, self._scale[last]
@@ -105,14 +107,16 @@ class Vectors:
         self._mean_of = self.count
         self._rescale(0, self.count)
 
-    def scores(self, query: Floats, limit: int) -> Floats:
-        """The centred cosine of each document below `limit` with `query`; -inf where there is no row.
+    def scores(self, query: Floats, limit: int, missing: float = MISSING) -> Floats:
+        """The centred cosine of each document below `limit` with `query`; `missing` where there is no row.
 
         Raises ValueError for a query of another length or with a value that is not finite.
         """
         np = lazy.numpy
         by_row = self._product(query)
-        found = np.full(limit, MISSING, np.float32)
+        if self._in_order and limit == self.count:
+            return by_row
+        found = np.full(limit, missing, np.float32)
         docs = self._docs[: self.count]
         if limit <= int(docs.max(initial=-1)):
             inside = docs < limit
@@ -125,7 +129,7 @@ class Vectors:
         np = lazy.numpy
         by_row = self._product(query)
         rows = best(by_row + np.float32(2), k).docs  # a cosine is above -2
-        return Scored(self._docs[rows], by_row[rows])
+        return Scored(self._docs[rows].astype(np.int32), by_row[rows])
 
     def _product(self, query: Floats) -> Floats:
         np = lazy.numpy
@@ -156,7 +160,7 @@ class Vectors:
         np = lazy.numpy
         place = self.count
         if place == len(self._docs):
-            self._docs = np.append(self._docs, np.zeros(place, np.int32))
+            self._docs = np.append(self._docs, np.zeros(place, np.intp))
             self._scale = np.append(self._scale, np.zeros(place, np.float32))
         if doc >= len(self._rows):
             more = max(doc + 1, 2 * len(self._rows)) - len(self._rows)
@@ -165,6 +169,7 @@ class Vectors:
             self._blocks.append(np.empty((_BLOCK, self.dimensions), np.float32))
         self._at(place)[:] = row
         self._docs[place], self._rows[doc] = doc, place
+        self._in_order = self._in_order and doc == place
         self._sum += row
         self.count += 1
 

@@ -72,6 +72,18 @@ def terms(text: str) -> list[str]:
     return found[:TERMS]
 
 
+def spellings(text: str) -> dict[str, str]:
+    """The terms of `text`, each once in order, with the spelling that it first had."""
+    found: dict[str, str] = {}
+    for word in _WORD.findall(_whole(text[:TEXT_CHARS])):
+        pieces = _WORDS.of(word)
+        for term in pieces:
+            found.setdefault(term, word if pieces[0] is term and not _IS_CJK.match(word) else term)
+        if len(found) >= TERMS:
+            break
+    return found
+
+
 def exact_tokens(text: str) -> list[str]:
     """The exact tokens of `text`, each once, in order of their first place.
 
