@@ -21,6 +21,7 @@ one JSON object; shares are in percent.
 import argparse
 import asyncio
 import json
+import os
 import random
 import re
 import statistics
@@ -163,13 +164,16 @@ class Kept:
             self._rows |= dict(zip(missing, rows, strict=True))
         self.seconds += time.monotonic() - began
         self.computed += len(missing)
+        if missing:
+            self.save()
         return np.array([self._rows[key] for key in keys], np.float32)
 
     def save(self) -> None:
-        """Keep what was computed for the next run."""
-        if self.computed:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            np.savez(self._file, keys=np.array(list(self._rows)), rows=np.array(list(self._rows.values())))
+        """Keep all for the next run; a run that is ended in the middle loses little."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self._file.with_name(f"{os.getpid()}.npz")
+        np.savez(fresh, keys=np.array(list(self._rows)), rows=np.array(list(self._rows.values())))
+        fresh.replace(self._file)
 
 
 # --------------------------------------------------------------------------------------------- the ranking
@@ -352,13 +356,13 @@ def chats(folder: Path) -> list[list[str]]:
         [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()] for name in names
     )
     whole = [coding[start : start + 40] for start in range(0, len(coding), 40)]
-    return [spoken(messages) for messages in (*whole, *(chat["messages"] for chat in service))]
+    return [spoken(messages) for messages in (*whole, *(chat["messages"] for chat in service[::2]))]
 
 
 def spoken(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """The texts of users and assistants."""
     return [
-        one["content"][:2000]
+        one["content"][:600]
         for one in messages
         if one["role"] in ("user", "assistant")
         and isinstance(one.get("content"), str)
@@ -428,7 +432,6 @@ async def measure(options: argparse.Namespace) -> dict[str, Any]:
             result["mixed"] = await mixed(options, kept)
     finally:
         await embedder.close()
-        kept.save()
     if kept.computed:
         print(f"{kept.computed} texts embedded, {kept.computed / kept.seconds:.1f} a second")
     return result

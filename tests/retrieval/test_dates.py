@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limnos.retrieval.dates import asked_marks, day_marks
@@ -66,11 +66,13 @@ def test_a_time_no_calendar_has_gives_no_marks() -> None:
         assert day_marks(time) == []
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(), max_size=300))
 def test_any_text_can_be_asked(text: str) -> None:
     assert len(asked_marks(text)) <= 16
 
 
+@settings(deadline=None)
 @given(st.datetimes(min_value=datetime(1970, 1, 2), max_value=datetime(2099, 12, 30)))
 def test_every_day_is_found_by_its_own_date(moment: datetime) -> None:
     marks = day_marks(moment.replace(tzinfo=UTC).timestamp())

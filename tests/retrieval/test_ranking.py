@@ -236,7 +236,7 @@ def test_everything_left_out_still_ranks() -> None:
     assert docs(store, ask("cat dog", direction(1))._replace(without=frozenset(TERMS))) == []
 
 
-@settings(max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(0, 9), st.integers(0, 2), st.integers(0, 5)), max_size=40)
 )
@@ -260,7 +260,7 @@ def test_after_any_adding_and_removing_neighbours_are_those_in_order_of_place(
             assert facts.after[doc] == row[min(len(row) - 1, at + 1)]
 
 
-@settings(max_examples=40)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=20), st.text(max_size=60), st.integers(0, 25))
 def test_any_store_answers_any_question(texts: list[str], question: str, k: int) -> None:
     store = ranker(texts, {doc: doc for doc in range(0, len(texts), 2)})

@@ -135,7 +135,7 @@ def test_more_rows_than_a_block_holds_are_all_found() -> None:
         assert vectors.top(rows[doc], 1).docs[0] == doc
 
 
-@settings(max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 12)), max_size=60))
 def test_after_any_adding_and_removing_the_answers_are_those_of_a_plain_table(
     steps: list[tuple[bool, int]],

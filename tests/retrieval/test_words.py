@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limnos.retrieval.words import exact_tokens, terms
@@ -95,6 +95,7 @@ def test_two_spellings_of_a_token_meet(one: str, other: str) -> None:
     assert exact_tokens(one) == exact_tokens(other)
 
 
+@settings(deadline=None)
 @given(ANY_TEXT)
 def test_any_text_has_terms_and_tokens(text: str) -> None:
     for found in (terms(text), exact_tokens(text)):
@@ -102,11 +103,13 @@ def test_any_text_has_terms_and_tokens(text: str) -> None:
     assert len(set(exact_tokens(text))) == len(exact_tokens(text))
 
 
+@settings(deadline=None)
 @given(ANY_TEXT, ANY_TEXT)
 def test_words_on_two_lines_are_those_of_each_line(one: str, other: str) -> None:
     assert terms(f"{one}\n{other}") == terms(one) + terms(other)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["a_b", "v1.2", "x/y.py", "INC-99", "plain"]), max_size=8))
 def test_a_token_is_found_again_in_every_text_that_holds_it(pieces: list[str]) -> None:
     held = set(exact_tokens(" ".join(pieces)))

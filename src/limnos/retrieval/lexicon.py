@@ -56,6 +56,7 @@ class Lexicon:
         self._dead = np.zeros(1024, np.bool_)  # removed, but still in a segment
         self._terms = 0
         self._hashes: dict[str, int] = {}
+        self._last_asked: tuple[tuple[int, ...], list[list[_Postings]]] = ((), [])
         self.count = 0
         self.limit = 0
 
@@ -63,6 +64,7 @@ class Lexicon:
         """Index `doc`. One that is there already is replaced. Raises ValueError for a number out of range."""
         if not 0 <= doc < LARGEST:
             raise ValueError(f"documents are numbered from 0 to {LARGEST - 1}, not {doc}")
+        self._last_asked = ((), [])
         self._reserve(doc)
         if self._alive[doc]:
             self.remove(doc)
@@ -89,6 +91,7 @@ class Lexicon:
         """Forget `doc`; it is in no answer and in no later dump. One that is not there changes nothing."""
         if not 0 <= doc < len(self._alive) or not self._alive[doc]:
             return
+        self._last_asked = ((), [])
         self._terms -= int(self._lengths[doc])
         self._alive[doc], self._lengths[doc] = False, 0
         self.count -= 1
@@ -218,6 +221,7 @@ class Lexicon:
         self.count = int(np.count_nonzero(self._alive))
         self._terms = int(self._lengths.sum(dtype=np.int64))
         self._segments.sort(key=lambda one: -len(one.docs))
+        self._last_asked = ((), [])
 
     def _hash(self, term: str) -> int:
         found = self._hashes.get(term)
@@ -235,6 +239,9 @@ class Lexicon:
     def _pieces(self, keys: Sequence[int]) -> list[list[_Postings]]:
         """The postings of each key, by segment; a document that was removed may still be among them."""
         np = lazy.numpy
+        asked = tuple(keys)
+        if asked == self._last_asked[0]:
+            return self._last_asked[1]
         wanted = np.array(keys, np.uint64)
         pieces: list[list[_Postings]] = [[] for _ in keys]
         for one in self._segments:
@@ -247,6 +254,8 @@ class Lexicon:
             if head := self._head.get(key):
                 docs, counts = zip(*head, strict=True)
                 found.append((np.array(docs, np.int32), np.array(counts, np.uint8)))
+        if len(asked) > 1:  # a question is scored and then explained
+            self._last_asked = (asked, pieces)
         return pieces
 
     def _flush(self) -> None:
@@ -254,6 +263,7 @@ class Lexicon:
         np = lazy.numpy
         if not self._head_docs:
             return
+        self._last_asked = ((), [])
         postings = [(key, doc, times) for key, found in self._head.items() for doc, times in found]
         members = np.array(list(self._head_docs), np.int32)
         self._segments.append(
@@ -279,6 +289,7 @@ class Lexicon:
         """Take what was removed out of the segments."""
         if not self._dead.any():
             return
+        self._last_asked = ((), [])
         touched = [bool(self._dead[one.members].any()) for one in self._segments]
         self._segments = [
             segments.without(one, self._dead) if dirty else one
