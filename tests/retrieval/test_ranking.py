@@ -67,6 +67,14 @@ def test_a_document_with_no_word_in_common_is_found_by_its_vector() -> None:
     assert docs(store, ask("where did the cat sleep", direction(1)))[0] == 0
 
 
+def test_a_chance_word_does_not_hide_what_means_the_same() -> None:
+    texts = [f"note {n} about the storage of box{n}" for n in range(60)]
+    texts[20] = "the backup failed because the disk was full"
+    store = ranker(alone(texts), {n: (1 if n == 20 else 2 + n % 5) for n in range(60)})
+
+    assert docs(store, ask("why were my files not saved to the storage?", direction(1)))[0] == 20
+
+
 def test_documents_without_a_vector_are_found_by_words_among_those_that_have_one() -> None:
     store = ranker(alone(["the feline rested", "a dog ran", "a cat slept"]), {0: 1, 1: 2})
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 # What is looked at of a text before its tokens are counted, and what of that can be 256 tokens.
 _READ_CHARS = 16_000
 TEXT_CHARS = 1_600
-_BEFORE_CHARS = 320
 
 
 class EmbedderUnavailableError(LimnosError):
@@ -61,13 +60,3 @@ def cleaned(text: str, limit: int = TEXT_CHARS) -> str:
     """The beginning of `text` on one line, as UTF-8 can hold it, at most `limit` characters."""
     whole = text[:_READ_CHARS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     return " ".join(whole.split())[:limit]
-
-
-def passage(text: str, before: str = "") -> str:
-    """What to embed of a text that followed `before`: the end of that, and then the text.
-
-    Measured on conversations: an answer is found better together with what it answers (recall at 5 by
-    2 points).
-    """
-    end = " ".join(before[-_READ_CHARS:].split())[-_BEFORE_CHARS:]
-    return f"{end}\n{text}" if end else text

@@ -144,6 +144,13 @@ class Lexicon:
             total[self._dead[: self.limit]] = 0
         return total
 
+    def ideal(self, terms: Iterable[str]) -> float:
+        """What a document of mean length scores that has each of `terms` once: the sum of their rarities."""
+        pieces = self._pieces([self._hash(term) for term in dict.fromkeys(terms)])
+        holders = [sum(len(docs) for docs, _ in of) for of in pieces]
+        common = self._common(holders)
+        return sum(self.rarity(number) for number in holders if number <= common)
+
     def _common(self, holders: Sequence[int]) -> int:
         """How many holders a term may have at most to be worth the work."""
         bound = self.count // _COMMON

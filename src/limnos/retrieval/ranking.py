@@ -14,7 +14,7 @@ from limnos import lazy
 from limnos.retrieval.facts import Facts
 from limnos.retrieval.lexicon import Lexicon, best
 from limnos.retrieval.queries import Query
-from limnos.retrieval.vectors import Vectors
+from limnos.retrieval.vectors import MISSING, Vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,10 +28,17 @@ _Kind = TypeVar("_Kind", bound="lazy.numpy.generic")
 
 TERMS = ("exact", "lexical", "dense", "neighbour", "session", "speaker", "recency", "scene", "prior")
 
-LEXICAL = 0.4
-# Shares of the best score one and two places away, before or after in the same session.
-NEIGHBOURS = (0.4, 0.2)
-SESSION = 0.5
+# The share of what a document with every word would score, to a power: a few chance words weigh less than in
+# proportion, so that they do not hide what only means the same.
+LEXICAL, LEXICAL_POWER, LEXICAL_WHOLE = 1.1, 1.25, 1.25
+# For each standard deviation that a vector is nearer than this many: one that stands out is hardly chance.
+DENSE_OUT, DENSE_OUT_FROM = 0.1, 2.5
+# Neighbours and sessions count by how far they stand out: beyond this many deviations, or beyond this
+# share of the best where only few documents are.
+OUT_FROM, OUT_SHARE = 2.0, 0.7
+# Shares of what stands out one and two places away, before or after in the same session.
+NEIGHBOURS = (0.6, 0.3)
+SESSION = 0.4
 SPEAKER = 0.1
 SCENE = 0.3
 PRIOR = 0.5
@@ -106,14 +113,28 @@ class Ranker:
         if query.words and "lexical" not in query.without:
             own["lexical"] = self._lexical(query, limit)
         if query.vector is not None and self.vectors is not None and "dense" not in query.without:
-            own["dense"] = self.vectors.scores(query.vector, limit, missing=0)
+            own["dense"] = self._dense(query.vector, self.vectors, limit)
         return own
 
     def _lexical(self, query: Query, limit: int) -> Floats:
         np = lazy.numpy
         scores = _long(self.lexicon.scores(query.words), limit)
-        highest = float(scores.max(initial=0))
-        return scores * np.float32(LEXICAL / highest) if highest > 0 else scores
+        whole = self.lexicon.ideal(query.words) * LEXICAL_WHOLE
+        share = np.minimum(scores / np.float32(max(whole, 1e-6)), np.float32(1))
+        return np.float32(LEXICAL) * share ** np.float32(LEXICAL_POWER)
+
+    @staticmethod
+    def _dense(query: Floats, vectors: Vectors, limit: int) -> Floats:
+        """The cosines, raised where they stand out; 0 without a vector."""
+        np = lazy.numpy
+        dense = vectors.scores(query, limit)
+        have = dense > MISSING
+        some = dense if have.all() else dense[have]
+        if not len(some):
+            return np.zeros(limit, np.float32)
+        mean, deviation = some.mean(), max(float(some.std()), 1e-6)
+        out = np.maximum((dense - mean) / np.float32(deviation) - np.float32(DENSE_OUT_FROM), 0)
+        return np.where(have, dense + np.float32(DENSE_OUT) * out, np.float32(0))
 
     def _pool(self, query: Query, own: Mapping[str, Floats], holders: Mapping[str, Docs], k: int) -> Places:
         """The documents worth a closer look, in ascending order: the best by themselves and what is around
@@ -146,11 +167,11 @@ class Ranker:
         np = lazy.numpy
         facts = self.facts
         parts = {name: scores.take(pool) for name, scores in own.items()}
-        alone = sum(own.values(), start=np.zeros(facts.limit, np.float32))
+        out = _standing_out(sum(own.values(), start=np.zeros(facts.limit, np.float32)))
         if "neighbour" not in query.without:
-            parts["neighbour"] = self._neighbour(alone, pool)
+            parts["neighbour"] = self._neighbour(out, pool)
         if "session" not in query.without:
-            parts["session"] = self._session(alone, pool)
+            parts["session"] = self._session(out, pool)
         if query.speakers and "speaker" not in query.without:
             said = np.isin(facts.speaker.take(pool), list(query.speakers))
             parts["speaker"] = said * np.float32(SPEAKER)
@@ -162,7 +183,7 @@ class Ranker:
             parts["exact"] = self._exact(holders, pool)
         return parts
 
-    def _neighbour(self, alone: Floats, pool: Places) -> Floats:
+    def _neighbour(self, out: Floats, pool: Places) -> Floats:
         """The better of both sides at each distance; 0 beyond the ends of a session."""
         np = lazy.numpy
         total = np.zeros(len(pool), np.float32)
@@ -170,18 +191,18 @@ class Ranker:
         for weight in NEIGHBOURS:
             before, after = self.facts.before.take(left), self.facts.after.take(right)
             total += np.float32(weight) * np.maximum(
-                np.where(before == left, np.float32(0), alone.take(before)),
-                np.where(after == right, np.float32(0), alone.take(after)),
+                np.where(before == left, np.float32(0), out.take(before)),
+                np.where(after == right, np.float32(0), out.take(after)),
             )
             left, right = before, after
         return total
 
-    def _session(self, alone: Floats, pool: Places) -> Floats:
-        """The best score of the session: its best document is in the pool when any of it is."""
+    def _session(self, out: Floats, pool: Places) -> Floats:
+        """The best of the session: its best document is in the pool when any of it is."""
         np = lazy.numpy
         session = self.facts.session.take(pool)
         highest = np.zeros(self.facts.sessions, np.float32)
-        np.maximum.at(highest, session, alone.take(pool))
+        np.maximum.at(highest, session, out.take(pool))
         return np.float32(SESSION) * highest.take(session)
 
     def _exact(self, holders: Mapping[str, Docs], pool: Places) -> Floats:
@@ -252,6 +273,14 @@ class _Chosen(NamedTuple):
     pool: Places
     places: Docs
     parts: Mapping[str, Floats]
+
+
+def _standing_out(scores: Floats) -> Floats:
+    """By how much each score is beyond the usual."""
+    np = lazy.numpy
+    usual = float(scores.mean() + OUT_FROM * scores.std())
+    usual = min(usual, OUT_SHARE * float(scores.max(initial=0)))
+    return np.maximum(scores - np.float32(usual), 0)
 
 
 def _long(array: NDArray[_Kind], limit: int) -> NDArray[_Kind]:
