@@ -119,9 +119,11 @@ class Ranker:
     def _lexical(self, query: Query, limit: int) -> Floats:
         np = lazy.numpy
         scores = _long(self.lexicon.scores(query.words), limit)
-        whole = self.lexicon.ideal(query.words) * LEXICAL_WHOLE
-        share = np.minimum(scores / np.float32(max(whole, 1e-6)), np.float32(1))
-        return np.float32(LEXICAL) * share ** np.float32(LEXICAL_POWER)
+        whole = np.float32(max(self.lexicon.ideal(query.words) * LEXICAL_WHOLE, 1e-6))
+        held = np.flatnonzero(scores)
+        share = np.minimum(scores.take(held) / whole, np.float32(1))
+        scores[held] = np.float32(LEXICAL) * share ** np.float32(LEXICAL_POWER)
+        return scores
 
     @staticmethod
     def _dense(query: Floats, vectors: Vectors, limit: int) -> Floats:
@@ -132,9 +134,13 @@ class Ranker:
         some = dense if have.all() else dense[have]
         if not len(some):
             return np.zeros(limit, np.float32)
-        mean, deviation = some.mean(), max(float(some.std()), 1e-6)
-        out = np.maximum((dense - mean) / np.float32(deviation) - np.float32(DENSE_OUT_FROM), 0)
-        return np.where(have, dense + np.float32(DENSE_OUT) * out, np.float32(0))
+        if len(some) < limit:
+            dense[~have] = 0
+        deviation = max(float(some.std()), 1e-6)
+        usual = np.float32(float(some.mean()) + DENSE_OUT_FROM * deviation)
+        out = np.flatnonzero(dense > usual)
+        dense[out] += np.float32(DENSE_OUT / deviation) * (dense[out] - usual)
+        return dense
 
     def _pool(self, query: Query, own: Mapping[str, Floats], holders: Mapping[str, Docs], k: int) -> Places:
         """The documents worth a closer look, in ascending order: the best by themselves and what is around
