@@ -54,13 +54,14 @@ def read_history(path: Path) -> History:
 
 
 def _history(loaded: Loaded) -> History:
-    events = _events(loaded)
+    events = events_of(loaded)
     return History(
         events, bool(loaded.damaged or loaded.torn), loaded.last_seq, changed=tuple(loaded.changed)
     )
 
 
-def _events(loaded: Loaded) -> tuple[Event, ...]:
+def events_of(loaded: Loaded) -> tuple[Event, ...]:
+    """The events that this version knows; what only looks like one is counted as damaged."""
     events: list[Event] = []
     for record in loaded.records:
         try:
