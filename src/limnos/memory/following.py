@@ -14,11 +14,11 @@ from limnos.kernel.conversation import Conversation
 from limnos.kernel.errors import StorageError
 from limnos.kernel.saved import may_be_saved
 from limnos.memory import rows, states
+from limnos.memory.mending import MemoryDatabase
 from limnos.memory.projection import Projection, Stored
 from limnos.memory.rows import FileState, Progress, StaleError
 from limnos.sdk.regular import open_regular
 from limnos.store.audit import events_of, mark_at
-from limnos.store.database import Database
 from limnos.store.records import MAX_LINE, read_records
 from limnos.store.sql import Connection
 from limnos.store.whole import storage_error
@@ -40,7 +40,7 @@ class _Place(NamedTuple):
 class Follower:
     """Follows the log `path` of `session`, which the database calls `name`. Threads may share it."""
 
-    def __init__(self, database: Database, session: str, path: Path, name: str) -> None:
+    def __init__(self, database: MemoryDatabase, session: str, path: Path, name: str) -> None:
         self._database = database
         self._session = session
         self._path = path
@@ -123,7 +123,7 @@ class Follower:
         return load(self._database, self._session, ids)
 
 
-def load(database: Database, session: str, ids: Sequence[str]) -> Sequence[Stored]:
+def load(database: MemoryDatabase, session: str, ids: Sequence[str]) -> Sequence[Stored]:
     """Units of a session by their ids. Raises StorageError."""
     seqs = states.seqs_of(ids)
     try:

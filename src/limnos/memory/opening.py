@@ -9,9 +9,9 @@ from limnos.kernel.event_records import from_record
 from limnos.kernel.events import Event
 from limnos.memory import rows, states
 from limnos.memory.following import file_state
+from limnos.memory.mending import MemoryDatabase
 from limnos.memory.shelf import SessionShelf
 from limnos.store.audit import AuditLog, Mark
-from limnos.store.database import Database
 from limnos.store.sql import Connection
 
 
@@ -36,7 +36,7 @@ class _Saved(NamedTuple):
     damaged: bool
 
 
-def opened(database: Database, session: str, path: Path, shelf: SessionShelf) -> Resumed:
+def opened(database: MemoryDatabase, session: str, path: Path, shelf: SessionShelf) -> Resumed:
     """Open the log `path` of `session`; its conversation has `shelf`.
 
     Raises SessionInUseError, and StorageError when the log cannot be opened; a database that fails costs time

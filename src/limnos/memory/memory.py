@@ -1,0 +1,156 @@
+"""The memory of a persona: one database behind its sessions, one object a process."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from limnos.kernel.errors import StorageError
+from limnos.kernel.seams import Clock
+from limnos.kernel.stream import EventStream
+from limnos.kernel.units import Said, Step
+from limnos.memory import checks, rows
+from limnos.memory.feed import Feed
+from limnos.memory.following import Follower, file_state, load
+from limnos.memory.mending import MemoryDatabase
+from limnos.memory.opening import Resumed, opened
+from limnos.memory.rows import FileState
+from limnos.memory.shelf import SessionShelf
+from limnos.store.sql import Connection
+
+LAG = 4 << 20  # bytes of a log that are still projected when a session ends; more waits for the next catch-up
+
+
+class Memory:
+    """The memory in `folder`, that of a persona. Making one touches no file and loads no library.
+
+    Methods block for as long as the disk takes, but for those that are `async`; all may be called from any
+    thread. Of a database that fails each says so with StorageError, but for those of a running session, which
+    goes on without it.
+    """
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self.database = MemoryDatabase(folder, clock)
+        self._folder = folder
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._followers: dict[str, Follower] = {}
+        self._shelves: dict[str, SessionShelf] = {}
+        self._feeds: dict[str, tuple[Feed, Path]] = {}
+
+    def resume(self, session: str, path: Path) -> Resumed:
+        """Open the log of a session: behind the saved place when all fits, else from its start.
+
+        A session of 100,000 steps opens in less than a second. Raises SessionInUseError, and StorageError
+        when the log itself cannot be opened.
+        """
+        return opened(self.database, session, path, self.shelf(session, path))
+
+    def shelf(self, session: str, path: Path) -> SessionShelf:
+        """Where the units of a session lie that have left its window."""
+        with self._lock:
+            if session not in self._shelves:
+                self._shelves[session] = SessionShelf(path, lambda ids: load(self.database, session, ids))
+            return self._shelves[session]
+
+    def attach(self, stream: EventStream, path: Path) -> None:
+        """Follow a session that runs, whose log is `path`; an event costs it a look."""
+        session = stream.session
+        shelf, follower = self.shelf(session, path), self._follower(session, path)
+        self._feeds[session] = Feed(stream, shelf, follower.catch_up, self.database), path
+
+    def detach(self, session: str) -> None:
+        """Stop following a session; what its log has more than the rows is written, if it is little."""
+        feed, path = self._feeds.pop(session, (None, None))
+        if feed is None or path is None:
+            return
+        feed.stop()
+        if self._lag(session, path) <= LAG:
+            feed.finish()
+        with self._lock:
+            self._followers.pop(session, None)
+            self._shelves.pop(session, None)
+
+    def flush(self, session: str) -> None:
+        """Have in the rows what a running session has done up to now."""
+        feed, _ = self._feeds.get(session, (None, None))
+        if feed is not None:
+            feed.finish()
+
+    def catch_up(self) -> int:
+        """Bring the rows to all logs of the persona; how many sessions had something new.
+
+        A session that cannot be read is left out. A process that is ended in between goes on where it was.
+        """
+        return sum(1 for _ in self.catching_up())
+
+    def catching_up(self) -> Iterator[str]:
+        """As `catch_up`, one session at a time."""
+        known = self.database.read(_files)
+        for path in self.logs():
+            name, session = self._name(path), session_of(path)
+            try:
+                if known.get(session) == (name, file_state(path)):
+                    continue
+                self._follower(session, path).catch_up()
+            except StorageError:
+                continue
+            yield session
+
+    def rebuild(self) -> int:
+        """Make the database again from the logs: the same units with the same ids and holders.
+
+        Returns the number of sessions.
+        """
+        self.database.begin_anew()
+        with self._lock:
+            running = {session: self._followers[session] for session in self._feeds}
+            self._followers = running
+        return self.catch_up()
+
+    def units(self, session: str, ids: Sequence[str]) -> Sequence[Said | Step]:
+        """The units of these ids, whole; one that is not there is left out."""
+        return [stored.unit for stored in load(self.database, session, ids)]
+
+    def verify(self) -> list[checks.Finding]:
+        """What is wrong, each with what mends it; nothing when all is well."""
+        logs = [(session_of(path), self._name(path), path) for path in self.logs()]
+        return checks.verify(self.database, self._folder, logs)
+
+    def logs(self) -> list[Path]:
+        """The logs of all sessions, in order of their names."""
+        return sorted((self._folder / "sessions").glob("*/*/*.jsonl"), key=lambda path: path.name)
+
+    def close(self) -> None:
+        """Let go of the database; may be called twice."""
+        for session in list(self._feeds):
+            self.detach(session)
+        self.database.close()
+
+    def _follower(self, session: str, path: Path) -> Follower:
+        with self._lock:
+            if session in self._followers:
+                return self._followers[session]
+            follower = Follower(self.database, session, path, self._name(path))
+            if session in self._shelves:  # it runs here
+                self._followers[session] = follower
+            return follower
+
+    def _name(self, path: Path) -> str:
+        return str(path.relative_to(self._folder)) if path.is_relative_to(self._folder) else str(path)
+
+    def _lag(self, session: str, path: Path) -> int:
+        try:
+            known = self.database.read(lambda connection: rows.known(connection, session))
+            return file_state(path).size - (known.applied.offset if known else 0)
+        except StorageError:
+            return LAG + 1
+
+
+def session_of(path: Path) -> str:
+    """The session whose log a file is."""
+    return path.stem.rsplit("-", 1)[-1]
+
+
+def _files(connection: Connection) -> dict[str, tuple[str, FileState]]:
+    found = connection.execute("SELECT id, path, device, inode, size, modified FROM sessions")
+    return {session: (path, FileState(*file)) for session, path, *file in found}
