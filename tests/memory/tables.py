@@ -10,7 +10,8 @@ ASKED = {
     "units": "SELECT sessions.id, seq, agent, turn, kind, time, holder, principal, origin, trust, content,"
     " digest FROM units JOIN sessions ON sessions.number = units.session ORDER BY 1, 2",
     "blocks": "SELECT sessions.id, seq, place, blocks.kind, blocks.origin, blocks.trust, blocks.digest,"
-    " payload FROM blocks JOIN units ON units.id = blocks.unit JOIN sessions ON sessions.number = units.session"
+    " payload FROM blocks JOIN units ON units.id = blocks.unit"
+    " JOIN sessions ON sessions.number = units.session"
     " ORDER BY 1, 2, 3",
     "taken": "SELECT sessions.id, kind, taken.id FROM taken JOIN sessions ON number = session"
     " ORDER BY 1, 2, 3",
