@@ -90,10 +90,8 @@ def _inside(connection: Connection) -> Iterator[Finding]:
 
 
 def is_vector(row: bytes) -> bool:
-    """Whether `row` is float32 numbers, all finite."""
-    if not row or len(row) % 4:
-        return False
-    return all(map(math.isfinite, struct.unpack(f"<{len(row) // 4}f", row)))
+    """Whether `row` is float16 numbers, all finite, or empty."""
+    return len(row) % 2 == 0 and all(map(math.isfinite, struct.unpack(f"<{len(row) // 2}e", row)))
 
 
 def _payloads(database: MemoryDatabase, blobs: BlobStore) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ class Feed:
     """Listens to `stream`; `flush` brings the rows up to the log and returns the number it has reached.
 
     `flush` runs in a thread, one at a time: when a turn ends, or when 2,000 events wait. What the person
-    has to know of `database` is told in the stream.
+    has to know of `database` is told in the stream; `after` is called when it is done.
     """
 
     def __init__(
@@ -26,11 +26,13 @@ class Feed:
         shelf: SessionShelf,
         flush: Callable[[], int],
         database: MemoryDatabase,
+        after: Callable[[], None],
     ) -> None:
         self._stream = stream
         self._shelf = shelf
         self._flush = flush
         self._database = database
+        self._after = after
         self._waiting = 0
         self._again = False
         self._task: asyncio.Task[None] | None = None
@@ -59,6 +61,7 @@ class Feed:
         while self._again:
             self._again = False
             await asyncio.to_thread(self.finish)
+            self._after()
             for notice in self._database.take_notices():
                 with suppress(LimnosError):
                     self._stream.emit(notice)

@@ -1,22 +1,43 @@
 """The memory of a persona: one database behind its sessions, one object a process."""
 
+import asyncio
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from limnos.kernel.errors import StorageError
 from limnos.kernel.seams import Clock
 from limnos.kernel.stream import EventStream
 from limnos.kernel.units import Said, Step
 from limnos.memory import checks, rows
+from limnos.memory.embedding import Embedding, Embeds
 from limnos.memory.feed import Feed
 from limnos.memory.following import Follower, file_state, load
+from limnos.memory.hits import Answer, Quotation
+from limnos.memory.index import Index, Space
 from limnos.memory.mending import MemoryDatabase
 from limnos.memory.opening import Resumed, opened
 from limnos.memory.rows import FileState
+from limnos.memory.search import Question, Search
 from limnos.memory.shelf import SessionShelf
+from limnos.memory.texts import Cleaning
+from limnos.memory.views import LEXICAL_ONLY, Recollection, Relevance, SunkIdentifiers
 from limnos.store.sql import Connection
 
+_CLEANING = Cleaning()
+
+
+class Options(NamedTuple):
+    """`embedder` makes vectors, None for words alone; `cleaning` says what of tools is looked for."""
+
+    embedder: Embeds | None = None
+    cleaning: Cleaning = _CLEANING
+
+
+_DEFAULTS = Options()
+QUERY_SECONDS = 5.0  # that a tool waits for the embedder
 LAG = 4 << 20  # bytes of a log that are still projected when a session ends; more waits for the next catch-up
 
 
@@ -28,8 +49,11 @@ class Memory:
     goes on without it.
     """
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
+    def __init__(self, folder: Path, clock: Clock, options: Options = _DEFAULTS) -> None:
         self.database = MemoryDatabase(folder, clock)
+        self._options = options
+        self._search: Search | None = None
+        self.embedding = Embedding(self.database, options.cleaning, options.embedder)
         self._folder = folder
         self._clock = clock
         self._lock = threading.Lock()
@@ -56,7 +80,10 @@ class Memory:
         """Follow a session that runs, whose log is `path`; an event costs it a look."""
         session = stream.session
         shelf, follower = self.shelf(session, path), self._follower(session, path)
-        self._feeds[session] = Feed(stream, shelf, follower.catch_up, self.database), path
+        self._feeds[session] = (
+            Feed(stream, shelf, follower.catch_up, self.database, self.embedding.start),
+            path,
+        )
 
     def detach(self, session: str) -> None:
         """Stop following a session; what its log has more than the rows is written, if it is little."""
@@ -111,6 +138,46 @@ class Memory:
         """The units of these ids, whole; one that is not there is left out."""
         return [stored.unit for stored in load(self.database, session, ids)]
 
+    async def search(self, question: Question) -> Answer:
+        """Look for what a tool or a person asks; nothing moves. Raises StorageError."""
+        vector = await self.embedding.of_query(question.text, QUERY_SECONDS)
+        note = "" if vector is not None or self._options.embedder is None else LEXICAL_ONLY
+        await asyncio.to_thread(self.flush, question.session)
+        answer = await asyncio.to_thread(self.searcher.answer, question, vector, note)
+        self.embedding.start()
+        return answer
+
+    def recollection(self, session: str) -> Recollection:
+        """What the context engine of `session` asks before a turn."""
+        return Recollection(session, self.embedding, lambda: self.searcher)
+
+    def relevance(self, session: str) -> Relevance:
+        """How the context engine of `session` weighs the units of its window."""
+        return Relevance(session, self.embedding, lambda: self.searcher, lambda: self.flush(session))
+
+    def identifiers(self, session: str) -> SunkIdentifiers:
+        """The rare values in what has sunk out of the window of `session`."""
+        return SunkIdentifiers(self.database, session, self._options.cleaning)
+
+    def quote(self, unit: str) -> Quotation | None:
+        """A bounded copy of the unit `<session>#<seq>`, which stays where it is. Raises StorageError."""
+        return self.searcher.quotation(unit)
+
+    @property
+    def searcher(self) -> Search:
+        """What searches; it is loaded at its first question."""
+        with self._lock:
+            if self._search is None:
+                options = self._options
+                space = (
+                    Space(options.embedder.fingerprint, options.embedder.dimensions)
+                    if options.embedder
+                    else None
+                )
+                index = Index(self.database, options.cleaning, space)
+                self._search = Search(self.database, index, options.cleaning, self._clock)
+            return self._search
+
     def verify(self) -> list[checks.Finding]:
         """What is wrong, each with what mends it; nothing when all is well."""
         logs = [(session_of(path), self._name(path), path) for path in self.logs()]
@@ -124,6 +191,9 @@ class Memory:
         """Let go of the database; may be called twice."""
         for session in list(self._feeds):
             self.detach(session)
+        if self._search is not None:
+            with suppress(StorageError):
+                self._search.keep()
         self.database.close()
 
     def _follower(self, session: str, path: Path) -> Follower:

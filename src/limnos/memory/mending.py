@@ -50,6 +50,11 @@ class MemoryDatabase:
             self._set_aside(database, error)
             return self._database.write(run)
 
+    def hand_over(self, run: Callable[[Connection], object]) -> None:
+        """Have something written that nobody waits for, and that may be lost."""
+        with suppress(StorageError):
+            self._database.submit(run)
+
     def close(self) -> None:
         """Finish what is being written and let go of the file."""
         self._database.close()

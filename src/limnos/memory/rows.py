@@ -184,9 +184,11 @@ def _write_unit(connection: Connection, number: int, draft: Draft, holder: str, 
         " principal = excluded.principal, origin = excluded.origin, trust = excluded.trust,"
         " content = excluded.content, digest = excluded.digest,"
         " stamp = CASE WHEN digest = excluded.digest THEN stamp ELSE excluded.stamp END"
-        " RETURNING id",
+        " RETURNING id, stamp",
         values,
     ).fetchall()[0]
+    if row[1] == stamp:  # another text than before
+        connection.execute("DELETE FROM vectors WHERE unit = ?", (row[0],))
     connection.execute("DELETE FROM blocks WHERE unit = ?", (row[0],))
     blocks = [(row[0], place, *block) for place, block in enumerate(_blocks(draft))]
     connection.executemany("INSERT INTO blocks VALUES(?, ?, ?, ?, ?, ?, ?)", blocks)

@@ -63,10 +63,12 @@ MIGRATIONS = (
 
     CREATE TABLE gone(unit INTEGER PRIMARY KEY, stamp INTEGER NOT NULL) STRICT;
 
+    -- float16, little endian; of no length for a unit in which nothing is to be compared
     CREATE TABLE vectors(
-        unit INTEGER NOT NULL, fingerprint TEXT NOT NULL, digest TEXT NOT NULL, row BLOB NOT NULL,
+        unit INTEGER NOT NULL, fingerprint TEXT NOT NULL, stamp INTEGER NOT NULL, row BLOB NOT NULL,
         PRIMARY KEY(unit, fingerprint)
-    ) STRICT, WITHOUT ROWID;
+    ) STRICT;
+    CREATE INDEX vectors_by_stamp ON vectors(stamp);
 
     CREATE TABLE words(name TEXT PRIMARY KEY, epoch TEXT NOT NULL, data BLOB NOT NULL) STRICT;
     CREATE TABLE words_upto(

@@ -63,7 +63,7 @@ class Database:
 
         Raises StorageError: also when the writer has not come to it after `seconds`; then it may still run.
         """
-        answer = self._submit(run)
+        answer = self.submit(run)
         try:
             return answer.result(seconds)
         except TimeoutError:
@@ -74,7 +74,7 @@ class Database:
     async def write_later(self, run: Callable[[Connection], T], *, seconds: float = WAIT_SECONDS) -> T:
         """As `write`, without holding up the event loop."""
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(self._submit(run)), seconds)
+            return await asyncio.wait_for(asyncio.wrap_future(self.submit(run)), seconds)
         except TimeoutError:
             raise self._too_busy() from None
 
@@ -113,7 +113,8 @@ class Database:
             self._writing.close()
             self._writing = None
 
-    def _submit(self, run: Callable[[Connection], T]) -> "Future[T]":
+    def submit(self, run: Callable[[Connection], T]) -> "Future[T]":
+        """Hand `run` to the writer and go on; see `write`. Raises StorageError when the file is no good."""
         self._prepare()
         with self._lock:
             if self._closed:
