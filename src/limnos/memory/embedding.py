@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from limnos import lazy
 from limnos.kernel.errors import LimnosError
@@ -13,6 +13,7 @@ from limnos.memory import rows
 from limnos.memory.contents import unpacked
 from limnos.memory.mending import MemoryDatabase
 from limnos.memory.texts import Cleaning, text_of_unit
+from limnos.retrieval.embedder import Embedder
 from limnos.store.sql import Connection
 
 if TYPE_CHECKING:
@@ -21,28 +22,6 @@ if TYPE_CHECKING:
     Floats = NDArray[lazy.numpy.float32]
 
 BATCH = 8  # units: a question waits for no more than these
-
-
-class Embeds(Protocol):
-    """What is used of a `retrieval.embedder`; where it fails it raises LimnosError."""
-
-    @property
-    def fingerprint(self) -> str:
-        """What vectors must share to be compared."""
-        ...
-
-    @property
-    def dimensions(self) -> int:
-        """The length of a vector."""
-        ...
-
-    async def passages(self, texts: Sequence[str]) -> Floats:
-        """(n, dimensions) float32."""
-        ...
-
-    async def query(self, text: str) -> Floats:
-        """(dimensions,) float32."""
-        ...
 
 
 class _Waiting(NamedTuple):
@@ -54,7 +33,7 @@ class _Waiting(NamedTuple):
 class Embedding:
     """Keeps the vectors of all units level with `embedder`. Used from one event loop."""
 
-    def __init__(self, database: MemoryDatabase, cleaning: Cleaning, embedder: Embeds | None) -> None:
+    def __init__(self, database: MemoryDatabase, cleaning: Cleaning, embedder: Embedder | None) -> None:
         self._database = database
         self._cleaning = cleaning
         self._embedder = embedder
@@ -113,7 +92,7 @@ class Embedding:
         if not task.cancelled():
             task.exception()  # whoever asked has heard of it
 
-    async def _run(self, embedder: Embeds) -> None:
+    async def _run(self, embedder: Embedder) -> None:
         # what fails is tried again when the next turn has ended
         with suppress(LimnosError):
             while batch := await asyncio.to_thread(self._next, embedder.fingerprint):
@@ -144,7 +123,7 @@ class Embedding:
         except ValueError:
             return ""
 
-    def _keep(self, embedder: Embeds, batch: Sequence[_Waiting], table: Floats | None) -> None:
+    def _keep(self, embedder: Embedder, batch: Sequence[_Waiting], table: Floats | None) -> None:
         fine = iter(_packed(table, embedder.dimensions) if table is not None else ())
         vectors = [(one.unit, one.stamp, next(fine, b"") if one.text else b"") for one in batch]
 

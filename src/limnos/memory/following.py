@@ -64,6 +64,11 @@ class Follower:
                     raise
             raise StorageError(f"{self._path} is projected by several programs at once", "try again")
 
+    def forget(self) -> None:
+        """The rows are gone: the next call looks where they are."""
+        with self._lock:
+            self._place = None
+
     def _advance(self) -> int:
         file = file_state(self._path)
         place = self._place or self._begin(file)

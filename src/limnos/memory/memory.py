@@ -7,12 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from limnos.kernel.errors import StorageError
+from limnos.kernel.errors import StorageError, UsageError
+from limnos.kernel.events import ContextChanged, MemoryRecalled, StepsRecalled
 from limnos.kernel.seams import Clock
 from limnos.kernel.stream import EventStream
 from limnos.kernel.units import Said, Step
 from limnos.memory import checks, rows
-from limnos.memory.embedding import Embedding, Embeds
+from limnos.memory.embedding import Embedding
 from limnos.memory.feed import Feed
 from limnos.memory.following import Follower, file_state, load
 from limnos.memory.hits import Answer, Quotation
@@ -22,8 +23,11 @@ from limnos.memory.opening import Resumed, opened
 from limnos.memory.rows import FileState
 from limnos.memory.search import Question, Search
 from limnos.memory.shelf import SessionShelf
+from limnos.memory.showing import Shown, moves_of, units_of
+from limnos.memory.sweeping import Swept, sweep
 from limnos.memory.texts import Cleaning
 from limnos.memory.views import LEXICAL_ONLY, Recollection, Relevance, SunkIdentifiers
+from limnos.retrieval.embedder import Embedder
 from limnos.store.sql import Connection
 
 _CLEANING = Cleaning()
@@ -32,7 +36,7 @@ _CLEANING = Cleaning()
 class Options(NamedTuple):
     """`embedder` makes vectors, None for words alone; `cleaning` says what of tools is looked for."""
 
-    embedder: Embeds | None = None
+    embedder: Embedder | None = None
     cleaning: Cleaning = _CLEANING
 
 
@@ -128,11 +132,15 @@ class Memory:
 
         Returns the number of sessions.
         """
+        looked_at = self.database.read(_accesses)
         self.database.begin_anew()
         with self._lock:
-            running = {session: self._followers[session] for session in self._feeds}
-            self._followers = running
-        return self.catch_up()
+            followers = list(self._followers.values())
+        for follower in followers:
+            follower.forget()
+        count = self.catch_up()
+        self.database.write(lambda connection: _count_again(connection, looked_at))
+        return count
 
     def units(self, session: str, ids: Sequence[str]) -> Sequence[Said | Step]:
         """The units of these ids, whole; one that is not there is left out."""
@@ -178,6 +186,25 @@ class Memory:
                 self._search = Search(self.database, index, options.cleaning, self._clock)
             return self._search
 
+    def show(self, session: str, limit: int = 200) -> list[Shown]:
+        """The newest units of a session, in order of time. Raises StorageError."""
+        return self.database.read(lambda c: units_of(c, session, self._options.cleaning, limit))
+
+    def explain(self, session: str, turn: int) -> Sequence[ContextChanged | MemoryRecalled | StepsRecalled]:
+        """What came into the window of a session in a turn, and what left it, with the reasons.
+
+        Raises StorageError, and UsageError when there is no such session.
+        """
+        for path in self.logs():
+            if session_of(path) == session:
+                return moves_of(path, turn)
+        raise UsageError(f"there is no session {session!r}", "limnos sessions")
+
+    def gc(self) -> Swept:
+        """Remove payloads that nothing names, and rows that belong to nothing. Raises StorageError."""
+        embedder = self._options.embedder
+        return sweep(self.database, self._folder, self._clock.now(), embedder.fingerprint if embedder else "")
+
     def verify(self) -> list[checks.Finding]:
         """What is wrong, each with what mends it; nothing when all is well."""
         logs = [(session_of(path), self._name(path), path) for path in self.logs()]
@@ -219,6 +246,23 @@ class Memory:
 def session_of(path: Path) -> str:
     """The session whose log a file is."""
     return path.stem.rsplit("-", 1)[-1]
+
+
+def _accesses(connection: Connection) -> list[tuple[int, str, str, int]]:
+    """How often units were found: the one thing that no log has."""
+    ask = (
+        "SELECT accesses, last_access, sessions.id, seq FROM units JOIN sessions ON number = session"
+        " WHERE accesses > 0"
+    )
+    return [(count, last, session, seq) for count, last, session, seq in connection.execute(ask)]
+
+
+def _count_again(connection: Connection, looked_at: Sequence[tuple[int, str, str, int]]) -> None:
+    connection.executemany(
+        "UPDATE units SET accesses = ?, last_access = ? WHERE session ="
+        " (SELECT number FROM sessions WHERE id = ?) AND seq = ?",
+        looked_at,
+    )
 
 
 def _files(connection: Connection) -> dict[str, tuple[str, FileState]]:

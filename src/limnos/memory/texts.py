@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 from limnos.kernel.messages import ToolCall, result_text, text_of
 from limnos.kernel.units import Said, Step
+from limnos.retrieval.embedder import TEXT_CHARS
 
 # Tools whose calls and results are copies out of memory, or settings of it.
 NO_MEMORY = ("cold_*", "memory_*", "graph_query")
-DENSE_CHARS = 1200  # some 256 tokens of English: what an embedder looks at
+DENSE_CHARS = TEXT_CHARS  # what an embedder looks at
 _ARGUMENT_CHARS = 300
 _DEPTH = 6
 
