@@ -1,11 +1,13 @@
 """The rows are a pure function of the logs, and a session opened from them is the one that was closed."""
 
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from limnos.kernel.conversation import fold
+from limnos.kernel.events import Event
 from limnos.kernel.stream import EventStream
 from limnos.kernel.units import MemoryShelf
 from limnos.memory.memory import Memory
@@ -184,4 +186,42 @@ def test_what_memory_put_beside_an_input_has_no_row(tmp_path: Path) -> None:
 
     assert "[memory] a copy" in (next(tmp_path.rglob("*.jsonl"))).read_text()
     assert not [row for row in memory.database.read(dump)["units"] if "[memory] a copy" in str(row)]
+    memory.close()
+
+
+class Stopped(Exception):  # noqa: N818
+    """The process ended here."""
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_a_session_that_ends_at_any_event_opens_as_its_log_says(tmp_path: Path, seed: int, part: int) -> None:
+    chance = random.Random(seed + part)
+    memory = Memory(tmp_path, FixedClock())
+    life = Life(tmp_path, "live", seed + part, memory=memory)
+    left = [chance.randrange(20, 500)]
+
+    def hear(_: Event) -> None:
+        left[0] -= 1
+        if chance.random() < 0.03:
+            memory.flush("live")
+        if left[0] <= 0:
+            raise Stopped
+
+    life.stream.listen(hear)
+    with suppress(Stopped):
+        for _ in range(1000):
+            life.random_turn()
+    assert left[0] <= 0
+    life.log.close()
+
+    again = Memory(tmp_path, FixedClock())
+    resumed = again.resume("live", life.path)
+    history = read_history(life.path)
+    expected = fold(history.events, history.last_seq, MemoryShelf())
+    assert [unit.messages() for unit in resumed.conversation.units] == [u.messages() for u in expected.units]
+    assert resumed.conversation.window.__dict__ == expected.window.__dict__
+    resumed.log.close()
+    again.catch_up()
+    assert again.verify() == []
+    again.close()
     memory.close()

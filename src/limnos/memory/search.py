@@ -91,23 +91,22 @@ class Search:
         self, query: str, session: str, ids: Sequence[str], vector: Floats | None
     ) -> Mapping[str, Scored]:
         """How well units of a session fit `query`, the best 1. One without words is left out."""
-        np, index = lazy.numpy, self._index
+        index, asked = self._index, ask(query, vector)
         with index.lock:
             index.refresh()
             docs = index.docs_of(session, seqs_of(ids))
-            among = np.zeros(index.facts.limit, np.bool_)
-            among[docs] = True
-            found = index.ranker.rank(ask(query, vector)._replace(among=among), len(docs))
-            seqs = index.facts.place
-            highest = max((hit.score for hit in found), default=0.0)
-            if highest <= 0:
-                return {}
-            return {
-                f"#{seqs[hit.doc]}": Scored(
-                    max(0.0, hit.score / highest), {name: part / highest for name, part in hit.parts.items()}
-                )
-                for hit in found
-            }
+            seqs = index.facts.place[docs].tolist()
+            parts = index.shares(asked, docs)
+        totals = [sum(column[at] for column in parts.values()) for at in range(len(seqs))]
+        highest = max(totals, default=0.0)
+        if highest <= 0:
+            return {}
+        return {
+            f"#{seq}": Scored(
+                max(0.0, totals[at] / highest), {name: column[at] / highest for name, column in parts.items()}
+            )
+            for at, seq in enumerate(seqs)
+        }
 
     def quotation(self, unit: str, most: int = QUOTATION_CHARS) -> Quotation | None:
         """A bounded copy of a unit `<session>#<seq>`; None when it is not there. Raises StorageError."""

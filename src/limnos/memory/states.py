@@ -46,7 +46,9 @@ def conversation_of(
         }
         units.update(copies)
         standing = [units[one] for one in wanted]
-        return restored(state, standing, call_ids=calls, client_ids=clients, shelf=shelf or NoShelf())
+        return restored(
+            state, standing, call_ids=calls, client_ids=clients, shelf=NoShelf() if shelf is None else shelf
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"a state that was saved is damaged: {error}") from None
 
