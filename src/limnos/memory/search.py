@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from limnos import lazy
@@ -33,6 +33,7 @@ MOST = 100
 GOOD_WORDS, GOOD_DENSE = 0.6, 0.4
 CERTAIN_WORDS = 0.8
 _MARGIN = 8  # hits that may turn out to stand in the window, or twice in the store
+_COUNT_EVERY = 100  # units that were found, after which that is written down
 _SHOWN = ("exact", "lexical", "dense", "neighbour", "scene")
 
 
@@ -62,14 +63,17 @@ class Search:
         self._database = database
         self._index = index
         self._cleaning = cleaning
+        self._used: dict[int, int] = {}
 
-    def answer(self, question: Question, vector: Floats | None, note: str = "") -> Answer:
+    def answer(
+        self, question: Question, vector: Floats | None, note: str = "", *, wants_missing: bool = True
+    ) -> Answer:
         """The best units for a question. Raises StorageError."""
         k, index = max(0, min(question.k, MOST)), self._index
         query = ask(question.text, vector)
         with index.lock:
             index.refresh()
-            missing = index.ranker.unknown(query.exact)
+            missing = index.ranker.unknown(query.exact) if wants_missing else ()
             found: list[ranking.Hit] = []
             if query.words or query.exact or vector is not None:
                 among = self._among(question)
@@ -81,10 +85,12 @@ class Search:
         """Store what was read of the units for the next process. Raises StorageError."""
         with self._index.lock:
             self._index.keep()
+        if self._used:
+            self._database.write(self._counted())
 
     def recollect(self, question: Question, vector: Floats | None) -> Sequence[Hit]:
         """What is good enough to be put beside an input unasked. Raises StorageError."""
-        hits = self.answer(question._replace(scope="cold"), vector).hits
+        hits = self.answer(question._replace(scope="cold"), vector, wants_missing=False).hits
         return [hit for hit in hits if hit.certain or "good" in hit.terms]
 
     def scores(
@@ -141,9 +147,10 @@ class Search:
         """Rows of what was found, without what stands in the window, and the same text of a fork once."""
         rows = self._database.read(lambda connection: _rows(connection, [hit.doc for hit in found]))
         hits: list[Hit] = []
-        used: list[int] = []
         seen: set[str] = set()
         for hit in found:
+            if len(hits) >= question.k:
+                break
             row = rows.get(hit.doc)
             if row is None or row["digest"] in seen:
                 continue
@@ -151,8 +158,9 @@ class Search:
                 continue
             seen.add(row["digest"])
             hits.append(self._hit(question, query, hit, row))
-            used.append(hit.doc)
-        self._count(used[: question.k])
+            self._used[hit.doc] = self._used.get(hit.doc, 0) + 1
+        if len(self._used) >= _COUNT_EVERY:
+            self._database.hand_over(self._counted())
         return hits
 
     def _hit(self, question: Question, query: Query, hit: ranking.Hit, row: Mapping[str, Any]) -> Hit:
@@ -176,17 +184,17 @@ class Search:
             bool(hit.exact) or share >= CERTAIN_WORDS,
         )
 
-    def _count(self, units: Sequence[int]) -> None:
-        now = self._clock.now()
+    def _counted(self) -> Callable[[Connection], None]:
+        """What writes down how often units were found since the last time."""
+        used, self._used, now = self._used, {}, self._clock.now()
 
         def run(connection: Connection) -> None:
             connection.executemany(
-                "UPDATE units SET accesses = accesses + 1, last_access = ? WHERE id = ?",
-                [(now, unit) for unit in units],
+                "UPDATE units SET accesses = accesses + ?, last_access = ? WHERE id = ?",
+                [(times, now, unit) for unit, times in used.items()],
             )
 
-        if units:
-            self._database.hand_over(run)
+        return run
 
 
 def why(hit: ranking.Hit) -> str:
