@@ -155,6 +155,11 @@ class Memory:
         self.embedding.start()
         return answer
 
+    async def warm(self) -> None:
+        """Load what is searched with, so that the first question need not wait; never raises."""
+        with suppress(StorageError):
+            await asyncio.to_thread(self.searcher.warm)
+
     def recollection(self, session: str) -> Recollection:
         """What the context engine of `session` asks before a turn."""
         return Recollection(session, self.embedding, lambda: self.searcher)
@@ -213,6 +218,11 @@ class Memory:
     def logs(self) -> list[Path]:
         """The logs of all sessions, in order of their names."""
         return sorted((self._folder / "sessions").glob("*/*/*.jsonl"), key=lambda path: path.name)
+
+    async def stop(self) -> None:
+        """End what runs in the background and close; the embedder stays open, it belongs to who made it."""
+        await self.embedding.stop()
+        await asyncio.to_thread(self.close)
 
     def close(self) -> None:
         """Let go of the database; may be called twice."""

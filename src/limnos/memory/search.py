@@ -81,6 +81,11 @@ class Search:
         hits = self._hits(question, query, found)[:k]
         return Answer(hits, missing, note)
 
+    def warm(self) -> None:
+        """Load what is searched with. Raises StorageError."""
+        with self._index.lock:
+            self._index.refresh()
+
     def keep(self) -> None:
         """Store what was read of the units for the next process. Raises StorageError."""
         with self._index.lock:
