@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from limnos.retrieval.dates import day_marks
 from limnos.retrieval.facts import Fact, Facts
 from limnos.retrieval.lexicon import Lexicon
 from limnos.retrieval.queries import Query, ask
@@ -155,6 +156,28 @@ def test_the_newest_comes_first_when_that_is_asked_for_and_only_then() -> None:
     assert [hit.doc for hit in newest] == [4, 3, 2]
     assert newest[0].parts["recency"] == 1
     assert all("recency" not in hit.parts for hit in store.rank(query, 3))
+
+
+def test_what_was_said_on_a_day_is_found_by_the_day() -> None:
+    store = ranker(alone(["we met at noon", "we met at noon", "we met at noon"]))
+    for doc, day in enumerate((19484, 19485, 19514)):
+        store.lexicon.add(doc, [*terms("we met at noon"), *day_marks(day * 86400.0)])
+
+    assert docs(store, ask("when did we meet on 8 May 2023?"))[0] == 1
+    assert docs(store, ask("when did we meet in June 2023?"))[0] == 2
+
+
+def test_what_is_found_in_a_large_store_is_what_looking_at_every_document_finds() -> None:
+    random = np.random.default_rng(3)
+    said = [Said(f"word{n % 97} topic{random.integers(300)}", n // 20) for n in range(3000)]
+    large = ranker(said, {doc: int(random.integers(D)) for doc in range(0, 3000, 3)})
+    query = ask("word7 topic42 topic99", direction(2))
+
+    near = large.rank(query, 10)
+    every = large.rank(query, 400)
+
+    assert [hit.doc for hit in near] == [hit.doc for hit in every[:10]]
+    assert near[0].score == pytest.approx(every[0].score)
 
 
 def test_the_scene_lifts_what_was_said_in_it() -> None:

@@ -79,6 +79,16 @@ def test_a_vector_added_again_replaces_the_first() -> None:
     assert set(vectors.top(rows[20], 2).docs) == {4, 20}
 
 
+def test_of_a_document_named_twice_the_last_vector_counts() -> None:
+    vectors, rows = Vectors(D, "test-1"), some_rows(3)
+
+    vectors.add([1, 0, 1], rows)
+
+    assert vectors.count == 2
+    assert list(vectors.top(rows[2], 2).docs) == [1, 0]
+    assert vectors.top(rows[2], 1).scores[0] == pytest.approx(1, abs=1e-4)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_vector_with_what_is_no_number_is_refused_and_nothing_is_kept(bad: float) -> None:
     vectors, _ = store(3)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from limnos import lazy
 from limnos.retrieval import words
+from limnos.retrieval.dates import asked_marks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +43,8 @@ def ask(text: str, vector: Floats | None = None, names: Mapping[str, int] | None
     """The query of a plain text.
 
     `names` are speakers by name. One who is named is asked for as a speaker, and the name is no word to look
-    for then, unless there is no other: it stands where the person is spoken to.
+    for then, unless there is no other: it stands where the person is spoken to. Days that are named are asked
+    for by their marks (`dates.day_marks`).
     """
     spelled = words.spellings(text)
     named: dict[str, int] = {}
@@ -51,5 +53,6 @@ def ask(text: str, vector: Floats | None = None, names: Mapping[str, int] | None
         if parts and all(part in spelled for part in parts):
             named |= dict.fromkeys(parts, speaker)
     kept = {term: word for term, word in spelled.items() if term not in named} or spelled
-    chosen = dict(list(kept.items())[:TERMS])
+    days = {mark: mark.removeprefix("@") for mark in asked_marks(text)}
+    chosen = days | dict(list(kept.items())[:TERMS])
     return Query(chosen, tuple(words.exact_tokens(text)[:EXACT]), vector, frozenset(named.values()))

@@ -28,7 +28,7 @@ _Kind = TypeVar("_Kind", bound="lazy.numpy.generic")
 
 TERMS = ("exact", "lexical", "dense", "neighbour", "session", "speaker", "recency", "scene", "prior")
 
-LEXICAL = 0.5
+LEXICAL = 0.4
 # Shares of the best score one and two places away, before or after in the same session.
 NEIGHBOURS = (0.4, 0.2)
 SESSION = 0.5

@@ -66,10 +66,13 @@ class Vectors:
         if not np.isfinite(rows).all():
             raise ValueError("a vector with a value that is no finite number")
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-        rows = (rows / np.maximum(lengths, 1e-12)[:, None]).astype(np.float32)
-        for doc, row in zip(docs, rows, strict=True):
+        rows = rows / np.maximum(lengths, 1e-12).astype(np.float32)[:, None]
+        if len(set(docs)) < len(docs):
+            last = {doc: place for place, doc in enumerate(docs)}
+            docs, rows = list(last), rows[list(last.values())]
+        for doc in docs:
             self.remove(doc)
-            self._append(doc, row)
+        self._append(docs, rows)
         if self.count >= 2 * self._mean_of:
             self.recentre()
         else:
@@ -156,22 +159,28 @@ class Vectors:
             lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred))
             self._scale[low:high] = 1 / np.maximum(lengths, 1e-6)
 
-    def _append(self, doc: int, row: Floats) -> None:
+    def _append(self, docs: Sequence[int], rows: Floats) -> None:
+        """Write the rows of `docs`, of which none is there, behind the others."""
         np = lazy.numpy
-        place = self.count
-        if place == len(self._docs):
-            self._docs = np.append(self._docs, np.zeros(place, np.intp))
-            self._scale = np.append(self._scale, np.zeros(place, np.float32))
-        if doc >= len(self._rows):
-            more = max(doc + 1, 2 * len(self._rows)) - len(self._rows)
+        numbers = np.array(docs, np.intp)
+        begin, end = self.count, self.count + len(docs)
+        while end > len(self._docs):
+            self._docs = np.append(self._docs, np.zeros(len(self._docs), np.intp))
+            self._scale = np.append(self._scale, np.zeros(len(self._scale), np.float32))
+        highest = int(numbers.max(initial=0))
+        if highest >= len(self._rows):
+            more = max(highest + 1, 2 * len(self._rows)) - len(self._rows)
             self._rows = np.append(self._rows, np.full(more, -1, np.int32))
-        if place // _BLOCK == len(self._blocks):
+        while end > len(self._blocks) * _BLOCK:
             self._blocks.append(np.empty((_BLOCK, self.dimensions), np.float32))
-        self._at(place)[:] = row
-        self._docs[place], self._rows[doc] = doc, place
-        self._in_order = self._in_order and doc == place
-        self._sum += row
-        self.count += 1
+        for start in range(begin - begin % _BLOCK, end, _BLOCK):
+            low, high = max(begin, start), min(end, start + _BLOCK)
+            self._blocks[start // _BLOCK][low - start : high - start] = rows[low - begin : high - begin]
+        places = np.arange(begin, end)
+        self._docs[begin:end], self._rows[numbers] = numbers, places
+        self._in_order = self._in_order and bool((numbers == places).all())
+        self._sum += rows.sum(axis=0, dtype=np.float64)
+        self.count = end
 
     def _row(self, doc: int) -> int:
         return int(self._rows[doc]) if 0 <= doc < len(self._rows) else -1

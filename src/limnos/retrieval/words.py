@@ -8,6 +8,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from typing import Protocol, TypeAlias, cast
 
 from limnos import lazy
@@ -121,22 +122,13 @@ def _terms_of(word: str) -> tuple[str, ...]:
 
 def _stem(word: str) -> str:
     low = word.casefold()[:_WORD_CHARS]
-    return "" if low in STOP_WORDS else _LOCAL.get().stemmer.stemWord(low)
+    return "" if low in STOP_WORDS else _local().stemmer.stemWord(low)
 
 
-class _Lazily:
-    """The stemmers, made at the first word."""
-
-    def __init__(self) -> None:
-        self._local: _Local | None = None
-
-    def get(self) -> _Local:
-        """This thread's stemmer."""
-        if self._local is None:
-            self._local = _Local()
-        return self._local
+@cache
+def _local() -> _Local:
+    return _Local()
 
 
-_LOCAL = _Lazily()
 _WORDS = _Cache(_terms_of)
 _EXACT = _Cache(exact.tokens_of)
