@@ -1,6 +1,7 @@
 """A running session feeds memory: an event costs a look, the work is done elsewhere between turns."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -33,7 +34,9 @@ class Feed:
         self._flush = flush
         self._database = database
         self._after = after
+        self._lock = threading.Lock()
         self._waiting = 0
+        self._unwritten = 1  # what the log had before
         self._again = False
         self._task: asyncio.Task[None] | None = None
         self._failed = ""
@@ -43,10 +46,16 @@ class Feed:
         if not event.persisted:
             return
         self._waiting += 1
+        self._unwritten += 1
         if isinstance(event, ContextChanged) and event.sunk and not event.agent:
             self._shelf.sunk_at(event.sunk, event.seq)
         if isinstance(event, TurnFinished) or self._waiting >= MOST_WAITING:
             self._start()
+
+    @property
+    def is_level(self) -> bool:
+        """Whether the rows stand for all that was heard."""
+        return self._unwritten == 0
 
     def _start(self) -> None:
         self._waiting = 0
@@ -68,8 +77,14 @@ class Feed:
 
     def finish(self) -> None:
         """Bring the rows up to the log, in this thread. What fails is tried again the next time."""
+        with self._lock:
+            self._finish()
+
+    def _finish(self) -> None:
+        before = self._unwritten
         try:
             self._shelf.settled(self._flush())
+            self._unwritten -= before
         except StorageError as error:
             if error.what != self._failed:
                 self._failed = error.what

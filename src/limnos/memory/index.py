@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 KINDS = ("said", "step", "fact")  # a unit's kind is its speaker
 KEEP_EVERY = 512  # units, new to the words, after which these are stored
+QUICK_UNITS = 20_000
+_QUICK_NEW = 100
 _GRAPH_PRIOR = -0.1
 _ROWS = 500
 _UNIT_FIELDS = "id, session, seq, kind, time, holder, content"
@@ -63,6 +65,21 @@ class Index:
         self._epoch = epoch
         self._stamp = self._vectors_stamp = self._new = 0
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether a question takes a few milliseconds: little to look at, nothing to load, nobody before it.
+
+        Raises StorageError.
+        """
+        if not self._epoch or self.facts.count > QUICK_UNITS or self.lock.locked():
+            return False
+        return self._database.read(self._is_level)
+
+    def _is_level(self, connection: Connection) -> bool:
+        ask = "SELECT (SELECT epoch FROM clock) = ?, (SELECT count(*) FROM units WHERE stamp > ?) < ?"
+        asked = connection.execute(ask, (self._epoch, self._stamp, _QUICK_NEW))
+        return all(asked.fetchall()[0])
+
     def refresh(self) -> None:
         """Know all that is in the database now. Raises StorageError."""
         self._database.read(self._refresh)
@@ -93,17 +110,14 @@ class Index:
         np = lazy.numpy
         lexical = self.lexicon.scores(query.words)[docs]
         parts = {"lexical": (lexical * (0.5 / max(float(lexical.max(initial=0)), 1e-9))).tolist()}
-        held = np.zeros(len(docs), np.float32)
-        for token in query.exact:
-            held += np.isin(docs, self.lexicon.holders(token))
         if query.exact:
-            parts["exact"] = (held / len(query.exact)).tolist()
-        if query.vector is not None and self.vectors is not None:
-            asked = _centred(query.vector, self.vectors.mean)
-            found = (self.vectors.row(doc) for doc in docs.tolist())
-            parts["dense"] = [
-                0.0 if row is None else float(_centred(row, self.vectors.mean) @ asked) for row in found
-            ]
+            holders = [set(self.lexicon.holders(token).tolist()) for token in query.exact]
+            parts["exact"] = [sum(doc in one for one in holders) / len(holders) for doc in docs.tolist()]
+        if query.vector is not None and self.vectors is not None and len(docs):
+            rows = [self.vectors.row(doc) for doc in docs.tolist()]
+            nothing = np.zeros(self.vectors.dimensions, np.float32)
+            table = np.stack([query.vector, *(nothing if row is None else row for row in rows)])
+            parts["dense"] = _cosines(table, self.vectors.mean, [row is not None for row in rows])
         return parts
 
     def _refresh(self, connection: Connection) -> None:
@@ -209,11 +223,13 @@ class Index:
         connection.execute("INSERT OR REPLACE INTO words_upto VALUES(1, ?, ?)", (self._stamp, epoch))
 
 
-def _centred(row: Floats, mean: Floats) -> Floats:
-    """A unit vector in the direction of `row` once the mean of the store is taken out."""
-    norm = lazy.numpy.linalg.norm
-    apart = row / max(float(norm(row)), 1e-12) - mean
-    return apart / max(float(norm(apart)), 1e-12)
+def _cosines(table: Floats, mean: Floats, known: list[bool]) -> list[float]:
+    """Of the first row with each other one, the mean of the store taken out; 0 for what is not known."""
+    np = lazy.numpy
+    first = table[0] / max(float(np.linalg.norm(table[0])), 1e-12)
+    apart = np.vstack([first[None], table[1:]]) - mean
+    apart /= np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-12)
+    return [float(one) if has else 0.0 for one, has in zip(apart[1:] @ apart[0], known, strict=True)]
 
 
 def seconds_of(time: str) -> float:

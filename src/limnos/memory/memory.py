@@ -166,7 +166,8 @@ class Memory:
 
     def relevance(self, session: str) -> Relevance:
         """How the context engine of `session` weighs the units of its window."""
-        return Relevance(session, self.embedding, lambda: self.searcher, lambda: self.flush(session))
+        rows = (lambda: self._is_level(session), lambda: self.flush(session))
+        return Relevance(session, self.embedding, lambda: self.searcher, rows)
 
     def identifiers(self, session: str) -> SunkIdentifiers:
         """The rare values in what has sunk out of the window of `session`."""
@@ -244,6 +245,10 @@ class Memory:
 
     def _name(self, path: Path) -> str:
         return str(path.relative_to(self._folder)) if path.is_relative_to(self._folder) else str(path)
+
+    def _is_level(self, session: str) -> bool:
+        feed, _ = self._feeds.get(session, (None, None))
+        return feed is None or feed.is_level
 
     def _lag(self, session: str, path: Path) -> int:
         try:

@@ -81,6 +81,11 @@ class Search:
         hits = self._hits(question, query, found)[:k]
         return Answer(hits, missing, note)
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether an answer takes a few milliseconds, less than to wait for a thread. Raises StorageError."""
+        return self._index.is_quick
+
     def warm(self) -> None:
         """Load what is searched with. Raises StorageError."""
         with self._index.lock:

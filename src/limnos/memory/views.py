@@ -36,8 +36,10 @@ class Recollection:
         vector = await self._embedding.of_query(query, VECTOR_SECONDS)
         question = Question(query, k, self._session, without=without)
         try:
-            asked = asyncio.to_thread(lambda: self._search().recollect(question, vector))
-            return await asyncio.wait_for(asked, ALL_SECONDS)
+            search = self._search()
+            if search.is_quick:
+                return search.recollect(question, vector)
+            return await asyncio.wait_for(asyncio.to_thread(search.recollect, question, vector), ALL_SECONDS)
         except (TimeoutError, LimnosError):
             return []
 
@@ -46,12 +48,17 @@ class Relevance:
     """Implements `context.sources.Relevance` for `session`."""
 
     def __init__(
-        self, session: str, embedding: Embedding, search: Callable[[], Search], flush: Callable[[], None]
+        self,
+        session: str,
+        embedding: Embedding,
+        search: Callable[[], Search],
+        rows: tuple[Callable[[], bool], Callable[[], None]],
     ) -> None:
+        """`rows` say whether the rows are level with the log, and bring them there."""
         self._session = session
         self._embedding = embedding
         self._search = search
-        self._flush = flush
+        self._is_level, self._flush = rows
 
     async def scores(self, query: str, units: Sequence[Unit]) -> Sequence[Scored]:
         """One score for each of `units`; 0 for all when it takes too long."""
@@ -64,7 +71,10 @@ class Relevance:
 
         found: Mapping[str, Scored] = {}
         with suppress(TimeoutError, LimnosError):
-            found = await asyncio.wait_for(asyncio.to_thread(score), ALL_SECONDS)
+            if self._is_level() and self._search().is_quick:
+                found = self._search().scores(query, self._session, ids, vector)
+            else:
+                found = await asyncio.wait_for(asyncio.to_thread(score), ALL_SECONDS)
         return [found.get(unit.id, _NOTHING) for unit in units]
 
 
