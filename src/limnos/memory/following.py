@@ -71,7 +71,7 @@ class Follower:
 
     def _advance(self) -> int:
         file = file_state(self._path)
-        place = self._place or self._begin(file)
+        place = self._place = self._place or self._begin(file)
         if place.file != file:
             for piece in pieces(self._path, place.offset):
                 place = self._place = self._take(place, piece, file)

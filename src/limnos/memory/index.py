@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from limnos import lazy
 from limnos.memory.contents import unpacked
 from limnos.memory.mending import MemoryDatabase
+from limnos.memory.remembering import RememberingLexicon
 from limnos.memory.texts import Cleaning, text_of_unit
 from limnos.retrieval.facts import Fact, Facts
-from limnos.retrieval.lexicon import Lexicon
 from limnos.retrieval.queries import Query
 from limnos.retrieval.ranking import Ranker
 from limnos.retrieval.vectors import Vectors
@@ -55,7 +55,7 @@ class Index:
         self._reset("")
 
     def _reset(self, epoch: str) -> None:
-        self.lexicon = Lexicon()
+        self.lexicon = RememberingLexicon()
         self.facts = Facts()
         self.vectors = Vectors(self.space.dimensions, self.space.fingerprint) if self.space else None
         self.ranker = Ranker(self.lexicon, self.vectors, self.facts)
@@ -96,11 +96,19 @@ class Index:
 
     def docs_of(self, session: str, seqs: Sequence[int]) -> Docs:
         """The documents of some units of a session; one that is not known is left out."""
-        np = lazy.numpy
         number = self.sessions.get(session, -1)
-        limit = self.facts.limit
-        docs = np.flatnonzero((self.facts.session[:limit] == number) & self.facts.known[:limit])
-        return docs[np.isin(self.facts.place[docs], list(seqs))]
+        found: list[int] = []
+
+        def look(connection: Connection) -> None:
+            for start in range(0, len(seqs), _ROWS):
+                some = seqs[start : start + _ROWS]
+                ask = f"SELECT id FROM units WHERE session = ? AND seq IN ({', '.join('?' * len(some))})"
+                found.extend(row[0] for row in connection.execute(ask, (number, *some)))
+
+        if seqs:
+            self._database.read(look)
+        limit, known = self.facts.limit, self.facts.known
+        return lazy.numpy.array([doc for doc in sorted(found) if doc < limit and known[doc]], lazy.numpy.intp)
 
     def shares(self, query: Query, docs: Docs) -> dict[str, list[float]]:
         """What words, exact tokens and vectors say of `docs`, one number each; costs what these do.
