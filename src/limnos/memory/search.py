@@ -64,13 +64,14 @@ class Search:
         self._index = index
         self._cleaning = cleaning
         self._used: dict[int, int] = {}
+        self._newest: tuple[str, Query] = ("", Query())
 
     def answer(
         self, question: Question, vector: Floats | None, note: str = "", *, wants_missing: bool = True
     ) -> Answer:
         """The best units for a question. Raises StorageError."""
         k, index = max(0, min(question.k, MOST)), self._index
-        query = ask(question.text, vector)
+        query = self._asked(question.text, vector)
         with index.lock:
             index.refresh()
             missing = index.ranker.unknown(query.exact) if wants_missing else ()
@@ -107,7 +108,7 @@ class Search:
         self, query: str, session: str, ids: Sequence[str], vector: Floats | None
     ) -> Mapping[str, Scored]:
         """How well units of a session fit `query`, the best 1. One without words is left out."""
-        index, asked = self._index, ask(query, vector)
+        index, asked = self._index, self._asked(query, vector)
         with index.lock:
             index.refresh()
             docs = index.docs_of(session, seqs_of(ids))
@@ -133,6 +134,14 @@ class Search:
         time, content, origin, trust = found
         text, cut = preview(shown_text(unpacked(content), self._cleaning), (), most)
         return Quotation(unit, time, text, origin, trust, cut)
+
+    def _asked(self, text: str, vector: Floats | None) -> Query:
+        """The query of a text, which is asked for several times in a turn."""
+        known, query = self._newest
+        if known != text:
+            query = ask(text)
+            self._newest = text, query
+        return query._replace(vector=vector)
 
     def _among(self, question: Question) -> Bools | None:
         np, facts = lazy.numpy, self._index.facts
