@@ -13,7 +13,7 @@ import pytest
 
 from limnos.kernel.errors import SessionInUseError, StorageError
 from limnos.kernel.events import CallFinished, Event, TurnStarted, UsageRecorded, Warned
-from limnos.store.audit import AuditLog, read_history
+from limnos.store.audit import AuditLog, mark_at, read_history
 from tests.store.disks import full_disk
 
 WRITER = """
@@ -384,3 +384,64 @@ def test_closing_twice_is_fine_and_writing_afterwards_is_not(tmp_path: Path) -> 
 
 def test_a_file_that_is_not_there_is_an_empty_history(tmp_path: Path) -> None:
     assert read_history(tmp_path / "none.jsonl").events == ()
+
+
+def _long(path: Path, count: int) -> list[int]:
+    """Write `count` events; the offsets behind each."""
+    offsets: list[int] = []
+    log = AuditLog(path)
+    for seq in range(1, count + 1):
+        log.append(Warned(seq=seq, code="n", text=f"event {seq} " * 20), durable=seq == count)
+        offsets.append(path.stat().st_size)
+    log.close()
+    return offsets
+
+
+def test_a_log_opens_behind_a_mark_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    offsets = _long(path, 30)
+    mark = mark_at(path, offsets[24])
+
+    log = AuditLog(path, mark)
+    log.append(Warned(seq=31, code="n", text="more"), durable=True)
+    log.close()
+
+    assert log.begins_at == offsets[24]
+    assert [event.seq for event in log.history.events] == [26, 27, 28, 29, 30]
+    assert [event.seq for event in read_history(path).events] == list(range(1, 32))
+
+
+@pytest.mark.parametrize("change", ["shorter", "other bytes", "empty"])
+def test_a_log_is_read_whole_when_the_mark_does_not_fit(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "s.jsonl"
+    offsets = _long(path, 30)
+    mark = mark_at(path, offsets[24])
+    data = path.read_bytes()
+    changed = {
+        "shorter": data[: offsets[20]],
+        "other bytes": data.replace(b"event 24 ", b"event 42 "),
+        "empty": b"",
+    }
+    path.write_bytes(changed[change])
+
+    log = AuditLog(path, mark)
+    log.close()
+
+    assert log.begins_at == 0
+    assert log.history.events == read_history(path).events
+
+
+def test_half_a_line_behind_a_mark_is_moved_aside(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    offsets = _long(path, 30)
+    mark = mark_at(path, offsets[24])
+    path.write_bytes(path.read_bytes() + b'{"v":1,"se')
+
+    log = AuditLog(path, mark)
+    log.append(Warned(seq=31, code="n", text="more"), durable=True)
+    log.close()
+
+    assert path.with_name("s.jsonl.damaged").read_bytes() == b'{"v":1,"se\n'
+    history = read_history(path)
+    assert not history.damaged
+    assert history.last_seq == 31

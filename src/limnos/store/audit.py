@@ -1,6 +1,7 @@
 """The audit log: one append-only JSONL file per session. It is the truth; everything else is derived."""
 
 import fcntl
+import hashlib
 import os
 import time
 from contextlib import suppress
@@ -19,6 +20,7 @@ from limnos.store.whole import open_to_append, storage_error
 # A lister asks for the lock for an instant to see who works; that must not look like a second writer.
 LOCK_TRIES = 20
 LOCK_PAUSE_S = 0.01
+_MARKED = 4096  # bytes before a mark: a few lines, each with its number, its time and its own sum
 
 
 class History(NamedTuple):
@@ -33,19 +35,33 @@ class History(NamedTuple):
     changed: tuple[int, ...] = ()
 
 
+class Mark(NamedTuple):
+    """A place in a log up to which somebody knows it: `digest` is that of the bytes before `offset`."""
+
+    offset: int
+    digest: str
+
+
+def mark_at(path: Path, offset: int) -> Mark:
+    """The mark of the log `path` at `offset`, which is the end of a line. Raises StorageError."""
+    before = _read(path, max(0, offset - _MARKED), min(offset, _MARKED))
+    return Mark(offset, hashlib.sha256(before).hexdigest())
+
+
 def read_history(path: Path) -> History:
     """Load a session file for reading; changes nothing on disk. Raises StorageError."""
     return _history(read_records(_read(path)))
 
 
 def _history(loaded: Loaded) -> History:
-    events = _events(loaded)
+    events = events_of(loaded)
     return History(
         events, bool(loaded.damaged or loaded.torn), loaded.last_seq, changed=tuple(loaded.changed)
     )
 
 
-def _events(loaded: Loaded) -> tuple[Event, ...]:
+def events_of(loaded: Loaded) -> tuple[Event, ...]:
+    """The events that this version knows; what only looks like one is counted as damaged."""
     events: list[Event] = []
     for record in loaded.records:
         try:
@@ -60,10 +76,11 @@ def _events(loaded: Loaded) -> tuple[Event, ...]:
     return tuple(events)
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, start: int = 0, size: int = -1) -> bytes:
     try:
         with open_regular(path) as file:
-            return file.read()
+            file.seek(start)
+            return file.read(size)
     except FileNotFoundError:
         return b""
     except OSError as error:
@@ -82,11 +99,15 @@ def line_of(event: Event) -> bytes:
 
 
 class AuditLog:
-    """The writer of one session file. One process holds it at a time; others may read."""
+    """The writer of one session file. One process holds it at a time; others may read.
 
-    def __init__(self, path: Path) -> None:
+    `history` is what the file held when it was opened, from the byte `begins_at` on.
+    """
+
+    def __init__(self, path: Path, mark: Mark | None = None) -> None:
         """Open for writing, repair what a crash left at the end, and load what is there.
 
+        With a `mark` that still fits only what comes after it is loaded; with one that does not, all.
         Raises SessionInUseError when another process writes it, StorageError when the disk refuses.
         """
         self.path = path
@@ -96,9 +117,10 @@ class AuditLog:
             raise storage_error(path, error) from None
         try:
             _lock(self._descriptor, path)
-            data = _read(path)
+            self.begins_at = mark.offset if mark and mark_at(path, mark.offset) == mark else 0
+            data = _read(path, self.begins_at)
             loaded = read_records(data)
-            self._mend(loaded, len(data))
+            self._mend(loaded, self.begins_at + len(data))
             if not data:
                 sync_folder(path.parent)
             self._size = os.fstat(self._descriptor).st_size
