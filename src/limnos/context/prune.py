@@ -1,0 +1,143 @@
+"""The prune: which units stay, which sink, and what stands for those in the request."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from limnos import lazy
+from limnos.context.budget import WindowSettings
+from limnos.context.choice import Choice, always, fill
+from limnos.context.frame import Frame
+from limnos.context.ledger import Entry, Ledger, merged, read, remembered
+from limnos.context.markers import MOST_SPANS, bounded, briefer, spans_after
+from limnos.context.relevance import WordRelevance
+from limnos.context.relevance import query_of as query_of
+from limnos.context.shown import Shown
+from limnos.context.sizes import Sizes
+from limnos.context.sources import Scored, Sources
+from limnos.context.standing import Standing
+from limnos.kernel.units import Unit
+from limnos.sdk.scan import Scanner
+
+DECISIONS = 400
+ENTRIES = 4096
+MARKER_SHARE = 0.04  # of the request budget, for all markers; one always stands
+ROUNDS = 8
+RELEVANCE_SECONDS = 1.0
+_UNSCORED = Scored(0.0, {})
+
+
+class Pruned(NamedTuple):
+    """What stands after a prune, the ids that sank, and why each unit stayed or sank."""
+
+    standing: Standing
+    sunk: tuple[str, ...]
+    decisions: list[Mapping[str, Any]]
+
+
+class Pruner:
+    """Prunes one conversation; keeps nothing but caches."""
+
+    def __init__(self, settings: WindowSettings, sizes: Sizes, shown: Shown, sources: Sources) -> None:
+        self._settings = settings
+        self._sizes = sizes
+        self._shown = shown
+        self._sources = sources
+        self._own = WordRelevance()
+        self._ledger = Ledger(Scanner())
+
+    async def prune(self, now: Standing, frame: Frame, query: str) -> Pruned:
+        """Choose what stays of `now`, down to the prune target where that can be."""
+        choice = always(now, frame, self._shown)
+        ledger_room = self._ledger_room(frame, choice)
+        rest = [unit for unit in now.units if unit.id not in choice.why]
+        scores = await self._scores(query, rest)
+        room = frame.target - frame.tokens - choice.tokens - ledger_room
+        room -= int(frame.bound * MARKER_SHARE)
+        order = fill(choice, rest, scores, room, self._settings.relevance_share)
+        after = self._standing(now, frame, choice, ledger_room)
+        for _ in range(ROUNDS):
+            over = frame.tokens + self._shown.cost(after) - frame.target
+            if over <= 0 or not order:
+                break
+            while over > 0 and order:
+                unit = order.pop()
+                over -= choice.drop(unit)
+            after = self._standing(now, frame, choice, ledger_room)
+        kept = {unit.id for unit in after.units}
+        sunk = tuple(unit.id for unit in now.units if unit.id not in kept)
+        return Pruned(after, sunk, _decisions(now.units, choice, scores))
+
+    def _ledger_room(self, frame: Frame, choice: Choice) -> int:
+        """What the ledger may take: its share, but less where what always stays leaves less."""
+        most = int(frame.bound * self._settings.ledger_share)
+        taken = frame.tokens + choice.tokens
+        return max(min(most, max(frame.target - taken, (frame.bound - taken) // 2)), 0)
+
+    async def _scores(self, query: str, units: Sequence[Unit]) -> dict[str, Scored]:
+        """A score for each unit of the rest, where relevance may spend anything at all."""
+        if not units or not self._settings.relevance_share:
+            return {}
+        source = self._sources.relevance
+        if source is None:
+            scores = await self._own.scores(query, units)
+        else:
+            try:
+                async with lazy.asyncio.timeout(RELEVANCE_SECONDS):
+                    scores = await source.scores(query, units)
+            except TimeoutError:
+                return {}
+        return {unit.id: score for unit, score in zip(units, scores, strict=True)}
+
+    def _standing(self, now: Standing, frame: Frame, choice: Choice, ledger_room: int) -> Standing:
+        """What stands when all but the chosen units sink."""
+        kept = [unit for unit in now.units if choice.keeps(unit)]
+        sunk = [unit for unit in now.units if not choice.keeps(unit)]
+        if not sunk:
+            return Standing(kept, [*now.spans, *choice.notes()], now.ledger, now.hidden)
+        named = {unit.id for unit in sunk}
+        spans = spans_after(now.spans, now.units, named, choice.too_large)
+        spans = self._within(bounded(spans, kept, MOST_SPANS), kept, int(frame.bound * MARKER_SHARE))
+        ledger = self._ledger.after(
+            merged([*self._entries(now.ledger), *self._ledger.entries(sunk)]),
+            kept,
+            ledger_room,
+            self._sizes.plain,
+        )
+        return Standing(kept, [*spans, *choice.notes()], ledger, now.hidden)
+
+    def _entries(self, ledger: str) -> list[Entry]:
+        source = self._sources.identifiers
+        return read(ledger) if source is None else remembered(source.identifiers(ENTRIES))
+
+    def _within(self, spans: list[dict[str, Any]], kept: Sequence[Unit], room: int) -> list[dict[str, Any]]:
+        """The spans, so brief and so few that their markers take at most `room` tokens; one always stays."""
+        while self._marked(spans, kept) > room:
+            if not any(briefer(span) for span in spans):
+                if len(spans) == 1:
+                    break
+                spans = bounded(spans, kept, max(len(spans) * 3 // 4, 1))
+        return spans
+
+    def _marked(self, spans: Sequence[Mapping[str, Any]], kept: Sequence[Unit]) -> int:
+        return sum(self._sizes.text(self._shown.marker(span, kept)) for span in spans)
+
+
+def _decisions(
+    units: Sequence[Unit], choice: Choice, scores: Mapping[str, Scored]
+) -> list[Mapping[str, Any]]:
+    """Why each of the newest units stayed or sank."""
+    decisions: list[Mapping[str, Any]] = []
+    for unit in units[-DECISIONS:]:
+        scored = scores.get(unit.id, _UNSCORED)
+        fate = "kept" if choice.keeps(unit) else "sunk"
+        why = choice.why.get(unit.id) or ("runaway" if unit.id in choice.too_large else "cold")
+        decisions.append(
+            {
+                "unit": unit.id,
+                "fate": fate,
+                "why": why,
+                "score": round(scored.score, 3),
+                "terms": dict(scored.terms),
+            }
+        )
+    return decisions
