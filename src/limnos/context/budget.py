@@ -21,7 +21,7 @@ class WindowSettings(NamedTuple):
     prune_target: float = 0.6
     catalogue_share: float = 0.2
     overflow_ratio: float = 1.0
-    ledger_share: float = 0.1
+    ledger_share: float = 0.15
     recall_share: float = 0.15
     relevance_share: float = 0.1
 

@@ -12,6 +12,7 @@ from limnos.context.standing import Standing
 from limnos.kernel.units import Recalled, Said, Step, Unit
 
 NEWEST = 10
+BITE = 1.0
 
 
 @dataclass(slots=True)
@@ -79,20 +80,16 @@ def fill(
     left = room
     spared = int(room * relevance_share) if scores else 0
     newest = list(reversed(free))
-    place = 0
-    while place < len(newest) and choice.costs[newest[place].id] <= left - spared:
-        left -= _keep(newest[place], "recent", choice, kept)
-        place += 1
-    ranked = sorted(newest[place:], key=lambda unit: -scores[unit.id].score) if scores else []
+    for unit in newest:
+        if choice.costs[unit.id] <= (left - spared) * BITE:
+            left -= _keep(unit, "recent", choice, kept)
+    ranked = sorted(newest, key=lambda unit: -scores[unit.id].score) if scores else []
     for unit in ranked:
-        if scores[unit.id].score > 0 and choice.costs[unit.id] <= left:
+        if not choice.keeps(unit) and scores[unit.id].score > 0 and choice.costs[unit.id] <= left:
             left -= _keep(unit, "relevant", choice, kept)
-    for unit in newest[place:]:
-        if choice.keeps(unit):
-            continue
-        if choice.costs[unit.id] > left:
-            break
-        left -= _keep(unit, "recent", choice, kept)
+    for unit in newest:
+        if not choice.keeps(unit) and choice.costs[unit.id] <= left:
+            left -= _keep(unit, "recent", choice, kept)
     return kept
 
 

@@ -124,7 +124,8 @@ class Engine:
         if self._pruner is None:
             self._pruner = deferred.prune.Pruner(self._settings, self._sizes, self._shown, self._sources)
         window = conversation.window
-        target = int(bound * self._settings.prune_target)
+        share = self._settings.prune_target
+        target = max(int(bound * share), fixed.tokens + (bound - fixed.tokens) // 2)
         frame = Frame(fixed.tokens, bound, target, conversation.turn, window.held, window.pinned)
         return await self._pruner.prune(now, frame, deferred.prune.query_of(conversation))
 

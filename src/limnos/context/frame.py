@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 RUNAWAY = 4  # a unit above a quarter of the budget
+MARKER_SHARE = 0.04  # of what the fixed parts leave
 
 
 class Frame(NamedTuple):
@@ -18,6 +19,11 @@ class Frame(NamedTuple):
     turn: int
     held: Collection[str]
     pinned: Collection[str]
+
+    @property
+    def markers(self) -> int:
+        """What all markers together may take; one always stands."""
+        return int((self.bound - self.tokens) * MARKER_SHARE)
 
     @property
     def runaway(self) -> int:

@@ -13,8 +13,6 @@ MOST_TOKENS = 400  # of one unit
 KNOWN_UNITS = 256
 SHORTEST = 3
 LONGEST = 120
-# What parts the values of a ledger line; a value that holds it is not kept.
-SEPARATOR = " | "
 
 _SHAPES = re.compile(
     r"(?P<address>[A-Za-z][\w+.-]{1,12}://[^\s<>\"'`()\[\]{}|\\,;]{3,120})"
@@ -69,13 +67,8 @@ class Values:
 
 
 def is_kept(token: str) -> bool:
-    """Whether a value can stand in the ledger: one printable line without what parts values there."""
-    return (
-        SHORTEST <= len(token) <= LONGEST
-        and token.isprintable()
-        and SEPARATOR not in token
-        and token == token.strip()
-    )
+    """Whether a value can stand on a line of its own."""
+    return SHORTEST <= len(token) <= LONGEST and token.isprintable() and token == token.strip()
 
 
 def _ranked(unit: Unit, bounded: Callable[[str], str]) -> Iterator[tuple[int, str]]:
@@ -85,7 +78,7 @@ def _ranked(unit: Unit, bounded: Callable[[str], str]) -> Iterator[tuple[int, st
             yield from ((0, token) for token in (*shapes(text), *_quoted(text), *_NAMES.findall(text)))
         case Step():
             for call in unit.calls:
-                yield from ((0, token) for token in _arguments(dict(call.arguments or {}), bounded))
+                yield from _arguments(dict(call.arguments or {}), bounded)
             yield from ((1, token) for token in shapes(bounded(text_of(unit.parts))))
             for result in unit.results.values():
                 text = bounded(result_text(result))
@@ -122,7 +115,7 @@ def _quoted(text: str) -> Iterator[str]:
         yield next(group for group in match.groups() if group)
 
 
-def _arguments(value: Any, bounded: Callable[[str], str], label: str = "") -> Iterator[str]:
+def _arguments(value: Any, bounded: Callable[[str], str], label: str = "") -> Iterator[tuple[int, str]]:
     """Short values whole, of longer ones what stands in them; not what is labelled as a secret."""
     match value:
         case str() if label and _SECRET_LABEL.search(label):
@@ -130,8 +123,8 @@ def _arguments(value: Any, bounded: Callable[[str], str], label: str = "") -> It
         case str():
             text = bounded(value)
             if text == value and len(value) <= LONGEST:
-                yield value
-            yield from shapes(text)
+                yield 0, value
+            yield from ((1, token) for token in shapes(text))
         case dict():
             for name, item in cast("dict[str, Any]", value).items():
                 yield from _arguments(item, bounded, str(name))
@@ -139,6 +132,6 @@ def _arguments(value: Any, bounded: Callable[[str], str], label: str = "") -> It
             for item in cast("list[Any]", value)[:MOST_TOKENS]:
                 yield from _arguments(item, bounded, label)
         case int() | float() if not isinstance(value, bool) and len(str(value)) >= SHORTEST + 1:
-            yield str(value)
+            yield 0, str(value)
         case _:
             pass

@@ -19,8 +19,9 @@ def marker_text(span: Mapping[str, Any], units: Sequence[Unit], *, recallable: b
     steps, said = still_sunk(span, units)
     if not steps and not said:
         return ""
-    parts = [f"{_many(steps, said)} left this window", f"#{span['first']} to #{span['last']}"]
-    parts.append(_times(str(span["from"]), str(span["to"])))
+    parts = [f"{_many(steps, said)} left this window, #{span['first']} to #{span['last']}"]
+    if span.get("brief") != "very":
+        parts.append(_times(str(span["from"]), str(span["to"])))
     parts += [f"too large: {one}" for one in span.get("runaways", ())]
     for name in ("tools", "topics"):
         if words := span.get(name):

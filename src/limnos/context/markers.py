@@ -66,8 +66,8 @@ def briefer(span: _Span) -> bool:
         if len(span.get(name, ())) > least:
             span[name] = list(span[name])[:least]
             return True
-    if not span.get("brief"):
-        span["brief"] = True
+    if span.get("brief") != "very":
+        span["brief"] = "very" if span.get("brief") else "yes"
         return True
     return bool(span.pop("runaways", None))
 

@@ -7,7 +7,7 @@ from limnos import lazy
 from limnos.context.budget import WindowSettings
 from limnos.context.choice import Choice, always, fill
 from limnos.context.frame import Frame
-from limnos.context.ledger import Entry, Ledger, merged, read, remembered
+from limnos.context.ledger import Ledger
 from limnos.context.markers import MOST_SPANS, bounded, briefer, spans_after
 from limnos.context.relevance import WordRelevance
 from limnos.context.relevance import query_of as query_of
@@ -19,8 +19,6 @@ from limnos.kernel.units import Unit
 from limnos.sdk.scan import Scanner
 
 DECISIONS = 400
-ENTRIES = 4096
-MARKER_SHARE = 0.04  # of the request budget, for all markers; one always stands
 ROUNDS = 8
 RELEVANCE_SECONDS = 1.0
 _UNSCORED = Scored(0.0, {})
@@ -43,7 +41,7 @@ class Pruner:
         self._shown = shown
         self._sources = sources
         self._own = WordRelevance()
-        self._ledger = Ledger(Scanner())
+        self._ledger = Ledger(Scanner(), sources.identifiers)
 
     async def prune(self, now: Standing, frame: Frame, query: str) -> Pruned:
         """Choose what stays of `now`, down to the prune target where that can be."""
@@ -52,7 +50,7 @@ class Pruner:
         rest = [unit for unit in now.units if unit.id not in choice.why]
         scores = await self._scores(query, rest)
         room = frame.target - frame.tokens - choice.tokens - ledger_room
-        room -= int(frame.bound * MARKER_SHARE)
+        room -= frame.markers
         order = fill(choice, rest, scores, room, self._settings.relevance_share)
         after = self._standing(now, frame, choice, ledger_room)
         for _ in range(ROUNDS):
@@ -96,18 +94,11 @@ class Pruner:
             return Standing(kept, [*now.spans, *choice.notes()], now.ledger, now.hidden)
         named = {unit.id for unit in sunk}
         spans = spans_after(now.spans, now.units, named, choice.too_large)
-        spans = self._within(bounded(spans, kept, MOST_SPANS), kept, int(frame.bound * MARKER_SHARE))
-        ledger = self._ledger.after(
-            merged([*self._entries(now.ledger), *self._ledger.entries(sunk)]),
-            kept,
-            ledger_room,
-            self._sizes.plain,
-        )
+        spans = self._within(bounded(spans, kept, MOST_SPANS), kept, frame.markers)
+        self._ledger.add(now.ledger, [*sunk, *(unit for unit in kept if unit.id in choice.cuts)])
+        whole = [unit for unit in kept if unit.id not in choice.cuts]
+        ledger = self._ledger.text(whole, ledger_room, self._sizes.plain)
         return Standing(kept, [*spans, *choice.notes()], ledger, now.hidden)
-
-    def _entries(self, ledger: str) -> list[Entry]:
-        source = self._sources.identifiers
-        return read(ledger) if source is None else remembered(source.identifiers(ENTRIES))
 
     def _within(self, spans: list[dict[str, Any]], kept: Sequence[Unit], room: int) -> list[dict[str, Any]]:
         """The spans, so brief and so few that their markers take at most `room` tokens; one always stays."""
