@@ -23,7 +23,7 @@ class WindowSettings(NamedTuple):
     overflow_ratio: float = 1.0
     ledger_share: float = 0.15
     recall_share: float = 0.15
-    relevance_share: float = 0.1
+    relevance_share: float = 0.2
 
 
 class Caps(NamedTuple):

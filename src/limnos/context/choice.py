@@ -13,6 +13,8 @@ from limnos.kernel.units import Recalled, Said, Step, Unit
 
 NEWEST = 10
 BITE = 1.0
+OUTSTANDING = 0.4
+MOST_FOR_ONE = 0.6
 
 
 @dataclass(slots=True)
@@ -75,10 +77,14 @@ def fill(
 
     Returns what stays now, the first to give up at the end.
     """
-    free = [unit for unit in rest if unit.id not in choice.too_large and not isinstance(unit, Recalled)]
+    free = [
+        unit
+        for unit in rest
+        if not (choice.keeps(unit) or unit.id in choice.too_large or isinstance(unit, Recalled))
+    ]
     kept: list[Unit] = []
     left = room
-    spared = int(room * relevance_share) if scores else 0
+    spared = _spared(choice, free, scores, room, relevance_share) if scores else 0
     newest = list(reversed(free))
     for unit in newest:
         if choice.costs[unit.id] <= (left - spared) * BITE:
@@ -91,6 +97,17 @@ def fill(
         if not choice.keeps(unit) and choice.costs[unit.id] <= left:
             left -= _keep(unit, "recent", choice, kept)
     return kept
+
+
+def _spared(
+    choice: Choice, free: Sequence[Unit], scores: Mapping[str, Scored], room: int, share: float
+) -> int:
+    """What the newest units leave to relevance: its share, or more where one unit stands out and needs it."""
+    best = max(free, key=lambda unit: scores[unit.id].score, default=None)
+    if best is None or not share:
+        return 0
+    outstanding = scores[best.id].score >= OUTSTANDING and choice.costs[best.id] <= room * MOST_FOR_ONE
+    return max(int(room * share), choice.costs[best.id] if outstanding else 0)
 
 
 def _keep(unit: Unit, why: str, choice: Choice, kept: list[Unit]) -> int:

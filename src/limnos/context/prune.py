@@ -7,6 +7,7 @@ from limnos import lazy
 from limnos.context.budget import WindowSettings
 from limnos.context.choice import Choice, always, fill
 from limnos.context.frame import Frame
+from limnos.context.in_play import in_play
 from limnos.context.ledger import Ledger
 from limnos.context.markers import MOST_SPANS, bounded, briefer, spans_after
 from limnos.context.relevance import WordRelevance
@@ -48,11 +49,16 @@ class Pruner:
         choice = always(now, frame, self._shown)
         ledger_room = self._ledger_room(frame, choice)
         rest = [unit for unit in now.units if unit.id not in choice.why]
-        scores = await self._scores(query, rest)
+        scores = _fused(await self._scores(query, rest), in_play(now.units, choice.costs), rest)
         room = frame.target - frame.tokens - choice.tokens - ledger_room
         room -= frame.markers
         order = fill(choice, rest, scores, room, self._settings.relevance_share)
         after = self._standing(now, frame, choice, ledger_room)
+        # what was set aside for the ledger and the markers, and is not needed for them
+        spare = frame.target - frame.tokens - self._shown.cost(after)
+        if spare > 0:
+            order += fill(choice, rest, scores, spare, self._settings.relevance_share)
+            after = self._standing(now, frame, choice, ledger_room)
         for _ in range(ROUNDS):
             over = frame.tokens + self._shown.cost(after) - frame.target
             if over <= 0 or not order:
@@ -111,6 +117,19 @@ class Pruner:
 
     def _marked(self, spans: Sequence[Mapping[str, Any]], kept: Sequence[Unit]) -> int:
         return sum(self._sizes.text(self._shown.marker(span, kept)) for span in spans)
+
+
+WORDS = 0.1
+
+
+def _fused(words: Mapping[str, Scored], played: Mapping[str, float], rest: Sequence[Unit]) -> dict[str, Scored]:
+    """One score of the two: of the words, and of what is in play."""
+    fused: dict[str, Scored] = {}
+    for unit in rest:
+        word, play = words.get(unit.id, _UNSCORED), played.get(unit.id, 0.0)
+        score = WORDS * word.score + (1 - WORDS) * play
+        fused[unit.id] = Scored(score, {**word.terms, "in_play": round(play, 3)})
+    return fused
 
 
 def _decisions(
