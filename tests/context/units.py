@@ -7,14 +7,17 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from limnos.context.window import Window, WindowSettings
+from limnos.context.budget import WindowSettings
+from limnos.context.engine import Engine
+from limnos.context.sources import NOTHING, Sources
 from limnos.kernel.conversation import Conversation
+from limnos.kernel.events import ContextChanged
 from limnos.kernel.messages import Message, Text, ToolCall, ToolResult, text_of
 from limnos.kernel.model import ToolSpec
 from limnos.kernel.pairing import check_pairing
 from limnos.kernel.registry import Catalogue, Registry
 from limnos.kernel.seams import Rendered
-from limnos.kernel.units import Said, Step
+from limnos.kernel.units import MemoryShelf, Said, Step
 from limnos.providers.openai_codec import decode_messages
 from limnos.providers.scripted import Scripted
 from tests.conftest import SHARED
@@ -36,11 +39,51 @@ class CountingModel(Scripted):
         return len(text) // 4
 
 
-def window(budget: int, registry: Registry | None = None) -> tuple[Window, CountingModel]:
-    """A window whose request budget is `budget` tokens."""
+def engine(
+    budget: int, registry: Registry | None = None, sources: Sources = NOTHING, **more: Any
+) -> tuple[Engine, CountingModel]:
+    """An engine whose request budget is `budget` tokens."""
     model = CountingModel(budget * 10 // 8 + 10)
-    settings = WindowSettings(reserve=int(model.context_tokens * 0.8) - budget)
-    return Window(model, Catalogue(registry or Registry()), lambda closed: PROMPT, settings), model
+    settings = WindowSettings(reserve=int(model.context_tokens * 0.8) - budget, **more)
+    return Engine(model, Catalogue(registry or Registry()), lambda closed: PROMPT, settings, sources), model
+
+
+def rendered(one: Engine, conversation: Conversation, note: str = "") -> Rendered:
+    """What the next request holds, and the event of it folded as the loop does; nothing waits in it."""
+    request = peeked(one, conversation, note)
+    if request.sunk:
+        conversation.apply(changed(request, _seq(conversation)))
+    return request
+
+
+def peeked(one: Engine, conversation: Conversation, note: str = "") -> Rendered:
+    """What the next request holds; no event loop is needed."""
+    try:
+        one.render(conversation, note=note).send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("a render waited")
+
+
+def changed(request: Rendered, seq: int) -> ContextChanged:
+    """The event of a render, gone through JSON as a log does it."""
+    written = json.loads(json.dumps([request.markers, request.decisions]))
+    return ContextChanged(
+        seq=seq,
+        reason="pruned",
+        used=request.used,
+        budget=request.budget,
+        reserve=request.reserve,
+        sunk=list(request.sunk),
+        markers=written[0],
+        ledger=request.ledger,
+        decisions=written[1],
+    )
+
+
+def talk() -> Conversation:
+    """A conversation from which units may sink."""
+    return Conversation(shelf=MemoryShelf())
 
 
 def _seq(conversation: Conversation) -> int:
@@ -58,8 +101,8 @@ def say(conversation: Conversation, text: str) -> None:
 
 def act(conversation: Conversation, text: str, calls: Sequence[tuple[str, dict[str, Any], str]] = ()) -> None:
     """A step: a reply, its calls and their results."""
-    number = len(conversation.units)
-    unit = Step(_seq(conversation), conversation.turn, number, "2026-03-14T20:31:05.000Z", (Text(text),))
+    number = _seq(conversation)
+    unit = Step(number, conversation.turn, number, "2026-03-14T20:31:05.000Z", (Text(text),))
     for place, (name, arguments, result) in enumerate(calls):
         call_id = f"u{number}c{place}"
         unit.calls.append(ToolCall(call_id, name, arguments))
@@ -89,8 +132,9 @@ def happen(conversation: Conversation, what: str, text: str) -> None:
 
 def anew(conversation: Conversation) -> Conversation:
     """The same conversation without anything that a window has kept in it."""
-    copy = Conversation()
+    copy = talk()
     copy.last.turn, copy.turn_open = conversation.turn, conversation.turn_open
+    copy.window = conversation.window
     copy.units = [replace(unit, tokens=None, rendered=None) for unit in conversation.units]
     return copy
 

@@ -57,14 +57,14 @@ def always(now: Standing, frame: Frame, shown: Shown) -> Choice:
     for unit, why in _fixed(now, frame):
         if unit.id not in choice.too_large:
             choice.keep(unit, why)
-    room = frame.target - frame.tokens - choice.tokens
+    room = frame.target - frame.tokens - choice.tokens - frame.aside
     steps = [unit for unit in now.units if isinstance(unit, Step) and unit.id not in choice.too_large]
     for number, unit in enumerate(reversed(steps[-NEWEST:])):
         cost = 0 if choice.keeps(unit) else choice.costs[unit.id]
         if cost > room and number:
             break
-        if cost > room:
-            _cut(unit, choice, max(room, 0), shown)
+        if cost > room + frame.aside:
+            _cut(unit, choice, max(room + frame.aside, 0), shown)
         choice.keep(unit, "recent")
         room -= choice.costs[unit.id] if cost else 0
     return choice

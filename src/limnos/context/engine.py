@@ -126,7 +126,9 @@ class Engine:
         window = conversation.window
         share = self._settings.prune_target
         target = max(int(bound * share), fixed.tokens + (bound - fixed.tokens) // 2)
-        frame = Frame(fixed.tokens, bound, target, conversation.turn, window.held, window.pinned)
+        ledger = int(bound * self._settings.ledger_share)
+        turn = conversation.turn
+        frame = Frame(fixed.tokens, bound, target, ledger, turn, window.held, window.pinned)
         return await self._pruner.prune(now, frame, deferred.prune.query_of(conversation))
 
     def _told(self, rendered: Rendered, pruned: "Pruned") -> Rendered:

@@ -34,11 +34,7 @@ def in_play(units: Sequence[Unit], costs: Mapping[str, int]) -> dict[str, float]
             largest[name] = max(largest[name], costs[one])
     scores = {
         one: max(
-            (
-                weights[name] * costs[one] / largest[name]
-                for name in names
-                if uses[name] >= LEAST_USES
-            ),
+            (weights[name] * costs[one] / largest[name] for name in names if uses[name] >= LEAST_USES),
             default=0.0,
         )
         for one, names in named.items()

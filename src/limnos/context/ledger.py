@@ -44,6 +44,7 @@ class Ledger:
         self._source = source
         self._entries: dict[str, Entry] | None = None
         self._clean: dict[str, bool] = {}
+        self._costs: dict[str, int] = {}
 
     def add(self, text: str, sunk: Iterable[Unit]) -> None:
         """Take in the values of units that sink; `text` is the ledger that stood before."""
@@ -65,7 +66,7 @@ class Ledger:
         for entry in sorted((self._entries or {}).values(), key=_order):
             if left < LINE_TOKENS + UNIT_TOKENS:
                 break
-            cost = count(entry.token) + LINE_TOKENS + (UNIT_TOKENS if entry.seq not in units else 0)
+            cost = self._cost(entry.token, count) + (UNIT_TOKENS if entry.seq not in units else 0)
             if cost <= left and entry.token not in seen and self._is_clean(entry.token):
                 left -= cost
                 units.add(entry.seq)
@@ -93,6 +94,13 @@ class Ledger:
             if one.unit[1:].isdigit() and is_kept(one.token):
                 said = one.count if one.said and one.trust == "trusted" else 0
                 yield Entry(one.token, int(one.unit[1:]), said, one.count)
+
+    def _cost(self, token: str, count: Callable[[str], int]) -> int:
+        if token not in self._costs:
+            if len(self._costs) >= KNOWN_VALUES:
+                self._costs.clear()
+            self._costs[token] = count(token) + LINE_TOKENS
+        return self._costs[token]
 
     def _is_clean(self, token: str) -> bool:
         if token not in self._clean:

@@ -73,9 +73,8 @@ class Pruner:
 
     def _ledger_room(self, frame: Frame, choice: Choice) -> int:
         """What the ledger may take: its share, but less where what always stays leaves less."""
-        most = int(frame.bound * self._settings.ledger_share)
         taken = frame.tokens + choice.tokens
-        return max(min(most, max(frame.target - taken, (frame.bound - taken) // 2)), 0)
+        return max(min(frame.ledger, max(frame.target - taken, (frame.bound - taken) // 2)), 0)
 
     async def _scores(self, query: str, units: Sequence[Unit]) -> dict[str, Scored]:
         """A score for each unit of the rest, where relevance may spend anything at all."""
@@ -119,10 +118,12 @@ class Pruner:
         return sum(self._sizes.text(self._shown.marker(span, kept)) for span in spans)
 
 
-WORDS = 0.1
+WORDS = 0.3
 
 
-def _fused(words: Mapping[str, Scored], played: Mapping[str, float], rest: Sequence[Unit]) -> dict[str, Scored]:
+def _fused(
+    words: Mapping[str, Scored], played: Mapping[str, float], rest: Sequence[Unit]
+) -> dict[str, Scored]:
     """One score of the two: of the words, and of what is in play."""
     fused: dict[str, Scored] = {}
     for unit in rest:

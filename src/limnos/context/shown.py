@@ -14,6 +14,7 @@ from limnos.kernel.units import Unit
 # Between two replies of which the second goes on: some routes want alternating roles.
 GAP = user("[...]")
 GAP_TOKENS = MESSAGE_TOKENS + 5
+KNOWN_CUTS = 64
 
 
 class Look(NamedTuple):
@@ -74,11 +75,9 @@ class Shown:
         return self._cut[key]
 
     def cost(self, standing: Standing) -> int:
-        """What `look` would cost, at most, without making it."""
-        cuts = standing.cuts
-        total = self.sizes.text(standing.ledger)
-        total += sum(self.sizes.text(self.marker(span, standing.units)) for span in standing.spans)
-        return total + sum(self.shown(unit, cuts)[1] for unit in standing.units if not standing.hides(unit))
+        """What `look` would cost; what is kept for the next render stays."""
+        other = Shown(self.sizes, recallable=self._recallable)
+        return other.look(standing).tokens
 
     def marker(self, span: Mapping[str, Any], units: Sequence[Unit]) -> str:
         """The text of the marker of `span` when `units` stand."""
@@ -88,8 +87,8 @@ class Shown:
         self._key = (standing.ledger, standing.notes)
         self._units, self._list, self._hid = [], _Joined(), 0
         self._waiting = standing.spans
-        kept = set(standing.cuts.items())
-        self._cut = {key: value for key, value in self._cut.items() if key in kept}
+        if len(self._cut) > KNOWN_CUTS:
+            self._cut.clear()
         if standing.ledger:
             self._list.add((user(standing.ledger),), self.sizes.text(standing.ledger))
 

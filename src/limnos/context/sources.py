@@ -59,7 +59,7 @@ class Identifier(NamedTuple):
     unit: str
     said: bool
     trust: str = "untrusted"
-    count: int = 1
+    count: int = 1  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 class Identifiers(Protocol):
