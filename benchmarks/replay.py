@@ -6,7 +6,8 @@ Every recorded conversation is folded event by event, as a running session is; b
 engine renders the request and prunes where it must. Beside it, at the same request budget in tokens: a tail
 of whole groups that always fills it, and a cut message by message. Counted are requests that are invalid,
 and the share of needed arguments that are still there: strings of at least 4 characters in a recorded call
-that occur word for word in an earlier message. Prefix reuse is the median, over turns, of the share of a
+that occur word for word in an earlier message. A budget is what the conversation may take: the system prompt
+of a recording stands on top of it, for all three. Prefix reuse is the median, over turns, of the share of a
 request's bytes (tool schemas and messages) with which the next request begins.
 """
 
@@ -211,14 +212,14 @@ class Baselines:
         for text in self._texts:
             self._offsets.append(self._offsets[-1] + len(text) + 1)
 
-    def begin(self, place: int, room: int, *, whole: bool) -> int:
-        """Where the tail before `place` begins that has at most `room` tokens; whole groups or not."""
+    def begin(self, place: int, room: int, *, groups: bool) -> int:
+        """Where the tail before `place` begins that has at most `room` tokens; `groups`: whole ones only."""
         begin = place
         for start in range(place - 1, -1, -1):
             room -= self._chat.sizes[start]
             if room < 0:
                 break
-            if not whole or self._chat.messages[start].result is None:
+            if not groups or self._chat.messages[start].result is None:
                 begin = start
         return begin
 
@@ -232,8 +233,9 @@ def replay(
     chat: Chat, budget: int, settings: WindowSettings, tally: Tally, wanted: dict[int, Moment]
 ) -> None:
     """One conversation at one budget, before each of its replies."""
-    window = budget * 10 // 8 + 10
-    settings = settings._replace(reserve=int(window * settings.share) - budget)
+    whole = chat.prompt_tokens + budget
+    window = whole * 10 // 8 + 10
+    settings = settings._replace(reserve=int(window * settings.share) - whole)
     model = Counted([], context_tokens=window)
     engine = Engine(model, Catalogue(Registry()), lambda closed: chat.prompt, settings)
     conversation, clock, beside = Conversation(shelf=MemoryShelf()), Clock(), Baselines(chat)
@@ -243,8 +245,8 @@ def replay(
             conversation.apply(clock.stamped(event))
         needed = wanted[place].needed
         tally.needed += len(needed)
-        for name, whole in (("tail", True), ("cut", False)):
-            begin = beside.begin(place, budget - chat.prompt_tokens, whole=whole)
+        for name, groups in (("tail", True), ("cut", False)):
+            begin = beside.begin(place, budget, groups=groups)
             tally.present[name] += beside.present(needed, begin, place)
             tally.sent[name] += chat.prompt_tokens + sum(chat.sizes[begin:place])
             tally.invalid[name] += not check_pairing(chat.messages[begin:place]).valid
@@ -262,7 +264,7 @@ def replay(
             conversation.apply(clock.stamped(_changed(rendered)))
         messages = rendered.messages
         tally.sent["engine"] += rendered.used
-        tally.invalid["engine"] += not _is_valid(messages, rendered.used, budget)
+        tally.invalid["engine"] += not _is_valid(messages, rendered.used, whole)
         if needed:
             shown = "\n".join(map(plain, messages[1:]))
             tally.present["engine"] += sum(one in shown for one in needed)
@@ -311,7 +313,7 @@ def measure(
     for budget in budgets:
         tally = Tally()
         for chat, wanted in zip(chats, found, strict=True):
-            if chat.prompt_tokens < budget < chat.tokens:
+            if budget < chat.tokens - chat.prompt_tokens:
                 replay(chat, budget, settings, tally, wanted)
         if tally.renders:
             tallies[budget] = tally

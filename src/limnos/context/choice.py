@@ -12,7 +12,7 @@ from limnos.context.standing import Standing
 from limnos.kernel.units import Recalled, Said, Step, Unit
 
 NEWEST = 10
-BITE = 1.0
+LAST_SHARE = 60  # percent of what is left that the last step may take, where it must be cut
 OUTSTANDING = 0.4
 MOST_FOR_ONE = 0.6
 
@@ -63,8 +63,11 @@ def always(now: Standing, frame: Frame, shown: Shown) -> Choice:
         cost = 0 if choice.keeps(unit) else choice.costs[unit.id]
         if cost > room and number:
             break
-        if cost > room + frame.aside:
-            _cut(unit, choice, max(room + frame.aside, 0), shown)
+        kept = choice.tokens
+        free = max(room + frame.aside, (frame.bound - frame.tokens - kept) * LAST_SHARE // 100)
+        if cost > free and not _cut(unit, choice, free, shown) and cost > frame.bound - frame.tokens - kept:
+            choice.too_large[unit.id] = _named(unit, cost)
+            break
         choice.keep(unit, "recent")
         room -= choice.costs[unit.id] if cost else 0
     return choice
@@ -87,7 +90,7 @@ def fill(
     spared = _spared(choice, free, scores, room, relevance_share) if scores else 0
     newest = list(reversed(free))
     for unit in newest:
-        if choice.costs[unit.id] <= (left - spared) * BITE:
+        if choice.costs[unit.id] <= (left - spared):
             left -= _keep(unit, "recent", choice, kept)
     ranked = sorted(newest, key=lambda unit: -scores[unit.id].score) if scores else []
     for unit in ranked:

@@ -63,7 +63,16 @@ class Values:
         """Beginning and end of `text`; secrets are hidden as long as they have their label."""
         if len(text) > READ_CHARACTERS:
             text = f"{text[: READ_CHARACTERS // 2]}\n{text[-READ_CHARACTERS // 2 :]}"
-        return self._scanner.hide(text) if _SECRET_LABEL.search(text) else text
+        return self._hidden(text) if _SECRET_LABEL.search(text) else text
+
+    def _hidden(self, text: str) -> str:
+        """`text` scanned where a label stands, and on the line behind it: a scan costs 2 µs a character."""
+        lines = text.split("\n")
+        labelled = [place for place, line in enumerate(lines) if _SECRET_LABEL.search(line)]
+        for place in reversed(labelled):
+            pair = "\n".join(lines[place : place + 2])
+            lines[place : place + 2] = [self._scanner.hide(pair)]
+        return "\n".join(lines)
 
 
 def is_kept(token: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is in play: the names that the newest calls were given, and the older steps that show what they name."""
+"""What is in play: the names that the newest calls were given, and the steps that show what they name."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -43,6 +43,7 @@ class Ledger:
         self._scanner = scanner
         self._source = source
         self._entries: dict[str, Entry] | None = None
+        self._order: list[Entry] | None = None
         self._clean: dict[str, bool] = {}
         self._costs: dict[str, int] = {}
 
@@ -54,8 +55,8 @@ class Ledger:
             for value in self._values.of(unit):
                 self._add(self._entries, unit, value)
         if len(self._entries) > MOST_ENTRIES:
-            kept = sorted(self._entries.values(), key=_order)[:MOST_ENTRIES]
-            self._entries = {entry.token: entry for entry in kept}
+            kept = self._ordered()[:MOST_ENTRIES]
+            self._entries, self._order = {entry.token: entry for entry in kept}, kept
 
     def text(self, standing: Sequence[Unit], room: int, count: Callable[[str], int]) -> str:
         """The most useful entries within `room` tokens, without what `standing` units show themselves."""
@@ -63,7 +64,7 @@ class Ledger:
         chosen: list[Entry] = []
         left = room - count(HEAD)
         units: set[int] = set()
-        for entry in sorted((self._entries or {}).values(), key=_order):
+        for entry in self._ordered():
             if left < LINE_TOKENS + UNIT_TOKENS:
                 break
             cost = self._cost(entry.token, count) + (UNIT_TOKENS if entry.seq not in units else 0)
@@ -77,6 +78,11 @@ class Ledger:
             text = written(chosen)
         return text
 
+    def _ordered(self) -> list[Entry]:
+        if self._order is None:
+            self._order = sorted((self._entries or {}).values(), key=_order)
+        return self._order
+
     def _add(self, entries: dict[str, Entry], unit: Unit, value: Value) -> None:
         old = entries.get(value.token)
         said = int(_is_said(unit, value))
@@ -84,6 +90,9 @@ class Ledger:
             entries[value.token] = Entry(value.token, unit.seq, said)
         elif unit.seq > old.seq:
             entries[value.token] = Entry(value.token, unit.seq, old.said + said, old.times + 1)
+        else:
+            return
+        self._order = None
 
     def _remembered(self, text: str) -> Iterator[Entry]:
         """What memory keeps of this session, else what the ledger says."""

@@ -10,7 +10,7 @@ from limnos.kernel.units import Recalled, Said, Step, Unit
 from limnos.retrieval.stop_words import STOP_WORDS
 
 TOPICS = 6
-MOST_SPANS = 12
+MOST_SPANS = 6
 LONGEST_TOPIC = 60
 READ_CHARACTERS = 4_000
 RUNAWAYS = 4

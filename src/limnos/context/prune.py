@@ -108,7 +108,7 @@ class Pruner:
     def _within(self, spans: list[dict[str, Any]], kept: Sequence[Unit], room: int) -> list[dict[str, Any]]:
         """The spans, so brief and so few that their markers take at most `room` tokens; one always stays."""
         while self._marked(spans, kept) > room:
-            if not any(briefer(span) for span in spans):
+            if not any(map(briefer, spans)):
                 if len(spans) == 1:
                     break
                 spans = bounded(spans, kept, max(len(spans) * 3 // 4, 1))

@@ -1,4 +1,4 @@
-"""Automatic recall: what memory puts beside the input of a turn, as a bounded section that is marked as data."""
+"""Automatic recall: what memory puts beside the input of a turn, bounded and marked as data."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ HEAD = (
 
 
 class Recall:
-    """Asks `source` once a turn. `key` makes the tags of fences; a new one for each process when not given."""
+    """Asks `source` once a turn. `key` makes the tags of fences, a new one for each process if not given."""
 
     def __init__(self, source: Recollection, sizes: Sizes, key: bytes = b"") -> None:
         self._source = source
@@ -44,7 +44,7 @@ class Recall:
         try:
             async with lazy.asyncio.timeout(SECONDS):
                 hits = await self._source.recollect(query, k=MOST_HITS, without=without)
-        except Exception:  # a memory that is broken costs recall, never the turn
+        except Exception:  # noqa: BLE001 - the border to memory: what breaks there costs recall, never a turn
             return None
         chosen = [hit for hit in hits if hit.unit not in without][:MOST_HITS]
         text, shown = self._bounded(chosen, room)

@@ -8,7 +8,7 @@ from limnos.kernel.model import Model, ToolSpec
 from limnos.kernel.units import Said, Step, Unit
 
 MESSAGE_TOKENS = 4  # roles and separators, as chat templates add them
-KNOWN_TEXTS = 64
+KNOWN_TEXTS = 256
 
 
 class Sizes:
