@@ -150,7 +150,7 @@ def test_the_marker_says_how_many_when_what_about_and_where_it_is() -> None:
         act(conversation, "reply", [("read_file", {"path": f"src/file{number}.py"}, text(600))])
 
     said = "".join(text_of(one.parts) for one in request.messages if one.role == "user")
-    assert re.search(r"\d messages left this window, #\d+ to #\d+; 2026-03-14 20:31 UTC", said)
+    assert re.search(r"\d+ steps left this window, #2 to #\d+; 2026-03-14 20:31 UTC", said)
     assert "tools: read_file" in said
     assert re.search(r"about: src/file\d+\.py", said)
     assert "kept whole in the session's log" in said

@@ -11,7 +11,16 @@ from limnos.context.budget import WindowSettings
 from limnos.context.engine import Engine
 from limnos.context.sources import NOTHING, Sources
 from limnos.kernel.conversation import Conversation
-from limnos.kernel.events import ContextChanged
+from limnos.kernel.events import (
+    CallFinished,
+    CallProposed,
+    ContextChanged,
+    Event,
+    ReplyFinished,
+    StepFinished,
+    TurnFinished,
+    TurnStarted,
+)
 from limnos.kernel.messages import Message, Text, ToolCall, ToolResult, text_of
 from limnos.kernel.model import ToolSpec
 from limnos.kernel.pairing import check_pairing
@@ -214,3 +223,28 @@ def service_chats() -> tuple[tuple[Message, ...], ...]:
     lines = (TRANSCRIPTS / "tau_airline_dev.openai.jsonl").read_text(encoding="utf-8").split("\n")
     chats = (json.loads(line)["messages"] for line in lines if line.strip())
     return tuple(check_pairing(decode_messages(chat)).messages for chat in chats)
+
+
+def session_events(
+    turns: Sequence[tuple[int, Sequence[tuple[int, int]]]], text: str = "word"
+) -> Iterator[tuple[bool, Event]]:
+    """The events of a session without their numbers; true where a request would be rendered.
+
+    A turn is the size of its question and its steps, a step the sizes of its argument and its result.
+    """
+    for number, (size, steps) in enumerate(turns, 1):
+        where: dict[str, Any] = {"turn": number, "time": f"2026-03-14T20:{number:02}:00.000Z"}
+        said = f"question {number} {(text + ' ') * (size // 5)}"
+        told = {"source": "cli", "principal": "owner", "client_id": f"c{number}", "persona": "p"}
+        yield True, TurnStarted(input=said, model="m", mode="ask", **told, **where)
+        for place, (given, size_of_result) in enumerate(steps, 1):
+            call, where["step"] = f"t{number}s{place}", place
+            yield False, ReplyFinished(text=f"step {place}", finish="tool_calls", **where)
+            arguments = {"path": f"src/f{place % 4}.py", "text": (text + " ") * (given // 5)}
+            yield False, CallProposed(call=call, tool="read", arguments=arguments, **where)
+            result = f"{text} " * (size_of_result // 5)
+            yield False, CallFinished(call=call, tool="read", outcome="done", text=result, **where)
+            yield True, StepFinished(text=f"step {place}", **where)
+        yield False, StepFinished(text="that is all", **where)
+        ended = {"reason": "done", "exit": 0, "steps": 1, "calls": 0, "ms": 1, "tokens": 1}
+        yield False, TurnFinished(**ended, **where)

@@ -27,6 +27,9 @@ _HUMP = re.compile(r"[a-z][A-Z]")
 _SECRET_LABEL = re.compile(
     r"(?i)pass(?:word|wd|phrase)|\bpwd\b|secret|token|api.?key|credential|authori[sz]ation|bearer"
 )
+_SPOKEN_SECRET = re.compile(
+    r"(?i)\b(?:pass(?:word|wd|phrase|code)|pwd|pin|secret|token|key)\b\s{0,3}(?:is|was|=|:)\s{0,3}\S{1,200}"
+)
 
 
 class Value(NamedTuple):
@@ -71,7 +74,7 @@ class Values:
         labelled = [place for place, line in enumerate(lines) if _SECRET_LABEL.search(line)]
         for place in reversed(labelled):
             pair = "\n".join(lines[place : place + 2])
-            lines[place : place + 2] = [self._scanner.hide(pair)]
+            lines[place : place + 2] = [_SPOKEN_SECRET.sub("", self._scanner.hide(pair))]
         return "\n".join(lines)
 
 
