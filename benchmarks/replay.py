@@ -52,6 +52,8 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 BUDGETS = (500, 700, 1_000, 1_400, 2_000, 2_800, 4_000, 5_600, 8_000, 11_000, 16_000, 22_000, 32_000)
 BUDGETS += (45_000, 64_000, 90_000, 128_000, 180_000, 256_000, 360_000, 500_000)
 LEAST_CHARACTERS = 4
+OWN = ("ledger", "relevance")
+OF_MEMORY = ("dense", "lexical", "neighbour", "scenes", "graph", "session")
 SYSTEMS = ("engine", "tail", "cut")
 TARGETS = {"recovered_percent": 50.0, "prefix_reuse": 90.0}
 
@@ -340,14 +342,16 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="fewer conversations and budgets")
     parser.add_argument("--data", type=Path, default=SHARED / "data" / "transcripts")
-    parser.add_argument("--without", action="append", default=[], choices=("ledger", "relevance"))
+    parser.add_argument("--without", action="append", default=[], choices=(*OWN, *OF_MEMORY))
     parser.add_argument("--set", default="", help="only sets whose name has this in it")
     parser.add_argument("--setting", action="append", default=[], help="a setting of the window, name=number")
     given = parser.parse_args()
     settings = WindowSettings(
         **{name: float(value) for name, value in (one.split("=") for one in given.setting)}
     )
-    settings = settings._replace(**{f"{name}_share": 0.0 for name in given.without})
+    settings = settings._replace(**{f"{name}_share": 0.0 for name in given.without if name in OWN})
+    for name in set(given.without) - set(OWN):
+        print(f"without {name}: no change, since recordings are replayed without a memory")
     tokens.encoder()
     sets: dict[str, dict[int, Tally]] = {}
     for path in sorted(given.data.glob("*.jsonl")):

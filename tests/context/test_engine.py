@@ -367,3 +367,85 @@ def test_a_reply_that_broke_off_is_not_sent_again_in_its_turn() -> None:
     assert "half an ans" not in "".join(
         text_of(message.parts) for message in rendered(one, conversation).messages
     )
+
+
+def test_a_runaway_of_an_earlier_turn_sinks_alone_and_what_is_older_stays() -> None:
+    conversation, (one, _) = talk(), engine(8_000)
+    for number in range(3):
+        say(conversation, f"question {number}")
+        act(conversation, "reply", [("read", {"path": f"f{number}"}, text(10_000 if number == 1 else 1_000))])
+    say(conversation, "now")
+    act(conversation, "reply", [("read", {"path": "new"}, text(20_000))])
+
+    request = rendered(one, conversation)
+    check(request, "now")
+
+    assert request.sunk == ("#4",)
+    assert {one["unit"]: one["why"] for one in request.decisions}["#4"] == "runaway"
+    said = "".join(text_of(message.parts) for message in request.messages if message.role == "user")
+    assert "too large: #4" in said
+    assert all(f"question {number}" in said for number in range(3))
+
+
+def test_a_runaway_of_this_turn_is_cut_once_and_the_same_in_every_later_request() -> None:
+    conversation, (one, _) = talk(), engine(8_000)
+    for number in range(20):
+        say(conversation, f"question {number}")
+        act(conversation, "reply", [("read", {"path": f"f{number}"}, text(800))])
+    say(conversation, "now")
+    act(conversation, "large", [("read", {"path": "large"}, "first " + text(16_000) + " last")])
+    request = rendered(one, conversation)
+    assert request.sunk
+
+    for number in range(4):
+        (large,) = (one for one in request.messages if one.result and one.result.call_id == "u42c0")
+        assert large.result is not None
+        shown = text_of(large.result.parts)
+        assert shown.startswith("first ")
+        assert shown.endswith(" last")
+        assert len(shown) // 4 <= request.budget // 4
+        act(conversation, "small", [("read", {"path": f"n{number}"}, "ok")])
+        before, request = request, peeked(one, conversation)
+        assert not request.sunk
+        assert prefix(request.messages)[: len(before.messages)] == prefix(before.messages)
+
+
+@given(st.sets(st.integers(1, 60), max_size=30), st.sets(st.integers(1, 60), max_size=10))
+@settings(max_examples=60, deadline=None)
+def test_markers_count_right_however_many_gaps_there_are(pinned: set[int], freed: set[int]) -> None:
+    conversation, (one, _) = talk(), engine(6_000)
+    say(conversation, "go")
+    conversation.window.pinned = {f"#{number}" for number in pinned}
+    sunk: set[str] = set()
+    for number in range(120):
+        if number == 70:
+            conversation.window.pinned -= {f"#{number}" for number in freed}
+        if number == 90 and (back := sorted(sunk)[: len(freed)]):
+            conversation.apply(StepsRecalled(seq=conversation.last_seq + 1, units=back, call="c"))
+            sunk -= set(back)
+            assert told(peeked(one, conversation)) == len(sunk)
+        if number == 100:
+            conversation.window.held.clear()
+        request = rendered(one, conversation)
+        check(request, "go")
+        sunk |= set(request.sunk)
+        assert told(request) == len(sunk)
+        act(conversation, "reply", [("read", {"path": f"f{number}"}, text(150))])
+
+
+def test_a_reply_that_broke_off_in_an_earlier_turn_stays_and_the_roles_alternate() -> None:
+    conversation, (one, _) = talk(), engine(4_000)
+    say(conversation, "go")
+    act(conversation, "half an ans")
+    broken = conversation.units[-1]
+    assert isinstance(broken, Step)
+    broken.complete = False
+    act(conversation, "a whole answer")
+    hidden = peeked(one, conversation)
+    say(conversation, "and now")
+    shown = peeked(one, conversation)
+
+    for request in (hidden, shown):
+        check(request, "go")
+    assert "half an ans" not in str(hidden.messages)
+    assert "half an ans" in str(shown.messages)

@@ -181,7 +181,7 @@ def check(request: Rendered, question: str) -> None:
     assert messages[0].role == "system"
     assert text_of(messages[0].parts) == PROMPT
     assert check_pairing(messages).valid
-    assert all(one.role != "user" or other.role != "user" for one, other in pairwise(messages))
+    assert all(one.role == "tool" or one.role != other.role for one, other in pairwise(messages))
     said = "".join(text_of(message.parts) for message in messages if message.role == "user")
     assert question[:20] in said
 

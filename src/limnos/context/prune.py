@@ -22,6 +22,7 @@ from limnos.sdk.scan import Scanner
 DECISIONS = 400
 ROUNDS = 8
 RELEVANCE_SECONDS = 1.0
+WORDS = 0.3  # of a score; the rest is what is in play. Measured: more or less of it falls below a tail
 _UNSCORED = Scored(0.0, {})
 
 
@@ -49,7 +50,7 @@ class Pruner:
         choice = always(now, frame, self._shown)
         ledger_room = self._ledger_room(frame, choice)
         rest = [unit for unit in now.units if unit.id not in choice.why]
-        scores = _fused(await self._scores(query, rest), in_play(now.units, choice.costs), rest)
+        scores = await self._scores(now, query, rest, choice)
         room = frame.target - frame.tokens - choice.tokens - ledger_room
         room -= frame.markers
         order = fill(choice, rest, scores, room, self._settings.relevance_share)
@@ -76,10 +77,16 @@ class Pruner:
         taken = frame.tokens + choice.tokens
         return max(min(frame.ledger, max(frame.target - taken, (frame.bound - taken) // 2)), 0)
 
-    async def _scores(self, query: str, units: Sequence[Unit]) -> dict[str, Scored]:
+    async def _scores(
+        self, now: Standing, query: str, rest: Sequence[Unit], choice: Choice
+    ) -> dict[str, Scored]:
         """A score for each unit of the rest, where relevance may spend anything at all."""
-        if not units or not self._settings.relevance_share:
+        if not rest or not self._settings.relevance_share:
             return {}
+        words = await self._words(query, rest)
+        return _fused(words, in_play(now.units, choice.costs), rest)
+
+    async def _words(self, query: str, units: Sequence[Unit]) -> dict[str, Scored]:
         source = self._sources.relevance
         if source is None:
             scores = await self._own.scores(query, units)
@@ -116,9 +123,6 @@ class Pruner:
 
     def _marked(self, spans: Sequence[Mapping[str, Any]], kept: Sequence[Unit]) -> int:
         return sum(self._sizes.text(self._shown.marker(span, kept)) for span in spans)
-
-
-WORDS = 0.3
 
 
 def _fused(
