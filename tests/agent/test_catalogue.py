@@ -9,7 +9,8 @@ from limnos.agent.assembly import register
 from limnos.agent.build import Opening, home, model_of, open_session
 from limnos.agent.scheduling import Input
 from limnos.agent.settings import load
-from limnos.context.window import Window, WindowSettings
+from limnos.context.budget import WindowSettings
+from limnos.context.engine import Engine
 from limnos.kernel.conversation import Conversation
 from limnos.kernel.events import TurnFinished
 from limnos.kernel.messages import Arguments
@@ -62,7 +63,7 @@ def offered(tools: list[Tool], *touched: str) -> tuple[Rendered, Catalogue]:
     settings = WindowSettings(share=0.6, reserve=BUDGET * 2 * 6 // 10 - BUDGET, catalogue_share=SHARE)
     conversation = Conversation()
     say(conversation, "hello")
-    window = Window(model, catalogue, lambda closed: "\n".join(["prompt", *closed]), settings)
+    window = Engine(model, catalogue, lambda closed: "\n".join(["prompt", *closed]), settings)
     return run(window.render(conversation)), catalogue
 
 

@@ -7,14 +7,26 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from limnos.context.window import Window, WindowSettings
+from limnos.context.budget import WindowSettings
+from limnos.context.engine import Engine
+from limnos.context.sources import NOTHING, Sources
 from limnos.kernel.conversation import Conversation
+from limnos.kernel.events import (
+    CallFinished,
+    CallProposed,
+    ContextChanged,
+    Event,
+    ReplyFinished,
+    StepFinished,
+    TurnFinished,
+    TurnStarted,
+)
 from limnos.kernel.messages import Message, Text, ToolCall, ToolResult, text_of
 from limnos.kernel.model import ToolSpec
 from limnos.kernel.pairing import check_pairing
 from limnos.kernel.registry import Catalogue, Registry
 from limnos.kernel.seams import Rendered
-from limnos.kernel.units import Said, Step
+from limnos.kernel.units import MemoryShelf, Said, Step
 from limnos.providers.openai_codec import decode_messages
 from limnos.providers.scripted import Scripted
 from tests.conftest import SHARED
@@ -36,11 +48,51 @@ class CountingModel(Scripted):
         return len(text) // 4
 
 
-def window(budget: int, registry: Registry | None = None) -> tuple[Window, CountingModel]:
-    """A window whose request budget is `budget` tokens."""
+def engine(
+    budget: int, registry: Registry | None = None, sources: Sources = NOTHING, **more: Any
+) -> tuple[Engine, CountingModel]:
+    """An engine whose request budget is `budget` tokens."""
     model = CountingModel(budget * 10 // 8 + 10)
-    settings = WindowSettings(reserve=int(model.context_tokens * 0.8) - budget)
-    return Window(model, Catalogue(registry or Registry()), lambda closed: PROMPT, settings), model
+    settings = WindowSettings(reserve=int(model.context_tokens * 0.8) - budget, **more)
+    return Engine(model, Catalogue(registry or Registry()), lambda closed: PROMPT, settings, sources), model
+
+
+def rendered(one: Engine, conversation: Conversation, note: str = "") -> Rendered:
+    """What the next request holds, and the event of it folded as the loop does; nothing waits in it."""
+    request = peeked(one, conversation, note)
+    if request.sunk:
+        conversation.apply(changed(request, _seq(conversation)))
+    return request
+
+
+def peeked(one: Engine, conversation: Conversation, note: str = "") -> Rendered:
+    """What the next request holds; no event loop is needed."""
+    try:
+        one.render(conversation, note=note).send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("a render waited")
+
+
+def changed(request: Rendered, seq: int) -> ContextChanged:
+    """The event of a render, gone through JSON as a log does it."""
+    written = json.loads(json.dumps([request.markers, request.decisions]))
+    return ContextChanged(
+        seq=seq,
+        reason="pruned",
+        used=request.used,
+        budget=request.budget,
+        reserve=request.reserve,
+        sunk=list(request.sunk),
+        markers=written[0],
+        ledger=request.ledger,
+        decisions=written[1],
+    )
+
+
+def talk() -> Conversation:
+    """A conversation from which units may sink."""
+    return Conversation(shelf=MemoryShelf())
 
 
 def _seq(conversation: Conversation) -> int:
@@ -58,8 +110,8 @@ def say(conversation: Conversation, text: str) -> None:
 
 def act(conversation: Conversation, text: str, calls: Sequence[tuple[str, dict[str, Any], str]] = ()) -> None:
     """A step: a reply, its calls and their results."""
-    number = len(conversation.units)
-    unit = Step(_seq(conversation), conversation.turn, number, "2026-03-14T20:31:05.000Z", (Text(text),))
+    number = _seq(conversation)
+    unit = Step(number, conversation.turn, number, "2026-03-14T20:31:05.000Z", (Text(text),))
     for place, (name, arguments, result) in enumerate(calls):
         call_id = f"u{number}c{place}"
         unit.calls.append(ToolCall(call_id, name, arguments))
@@ -89,8 +141,9 @@ def happen(conversation: Conversation, what: str, text: str) -> None:
 
 def anew(conversation: Conversation) -> Conversation:
     """The same conversation without anything that a window has kept in it."""
-    copy = Conversation()
+    copy = talk()
     copy.last.turn, copy.turn_open = conversation.turn, conversation.turn_open
+    copy.window = conversation.window
     copy.units = [replace(unit, tokens=None, rendered=None) for unit in conversation.units]
     return copy
 
@@ -128,7 +181,7 @@ def check(request: Rendered, question: str) -> None:
     assert messages[0].role == "system"
     assert text_of(messages[0].parts) == PROMPT
     assert check_pairing(messages).valid
-    assert all(one.role != "user" or other.role != "user" for one, other in pairwise(messages))
+    assert all(one.role == "tool" or one.role != other.role for one, other in pairwise(messages))
     said = "".join(text_of(message.parts) for message in messages if message.role == "user")
     assert question[:20] in said
 
@@ -170,3 +223,28 @@ def service_chats() -> tuple[tuple[Message, ...], ...]:
     lines = (TRANSCRIPTS / "tau_airline_dev.openai.jsonl").read_text(encoding="utf-8").split("\n")
     chats = (json.loads(line)["messages"] for line in lines if line.strip())
     return tuple(check_pairing(decode_messages(chat)).messages for chat in chats)
+
+
+def session_events(
+    turns: Sequence[tuple[int, Sequence[tuple[int, int]]]], text: str = "word"
+) -> Iterator[tuple[bool, Event]]:
+    """The events of a session without their numbers; true where a request would be rendered.
+
+    A turn is the size of its question and its steps, a step the sizes of its argument and its result.
+    """
+    for number, (size, steps) in enumerate(turns, 1):
+        where: dict[str, Any] = {"turn": number, "time": f"2026-03-14T20:{number:02}:00.000Z"}
+        said = f"question {number} {(text + ' ') * (size // 5)}"
+        told = {"source": "cli", "principal": "owner", "client_id": f"c{number}", "persona": "p"}
+        yield True, TurnStarted(input=said, model="m", mode="ask", **told, **where)
+        for place, (given, size_of_result) in enumerate(steps, 1):
+            call, where["step"] = f"t{number}s{place}", place
+            yield False, ReplyFinished(text=f"step {place}", finish="tool_calls", **where)
+            arguments = {"path": f"src/f{place % 4}.py", "text": (text + " ") * (given // 5)}
+            yield False, CallProposed(call=call, tool="read", arguments=arguments, **where)
+            result = f"{text} " * (size_of_result // 5)
+            yield False, CallFinished(call=call, tool="read", outcome="done", text=result, **where)
+            yield True, StepFinished(text=f"step {place}", **where)
+        yield False, StepFinished(text="that is all", **where)
+        ended = {"reason": "done", "exit": 0, "steps": 1, "calls": 0, "ms": 1, "tokens": 1}
+        yield False, TurnFinished(**ended, **where)

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from limnos.context.window import WindowSettings
+from limnos.context.budget import WindowSettings
 from limnos.kernel.approvals import GateSettings
 from limnos.kernel.errors import StorageError
 from limnos.kernel.events import Event, InputInjected, TextDelta, TurnFinished, Warned

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from limnos.context.window import Window, WindowSettings
+from limnos.context.budget import WindowSettings
+from limnos.context.engine import Engine
 from limnos.kernel.approvals import Gate, GateRules, GateSettings
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.cancel import Cancel
@@ -22,6 +23,7 @@ from limnos.kernel.stages import Handler, Pipeline
 from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import Output, Tool, ToolContext
 from limnos.kernel.turn import Parts, Turn
+from limnos.kernel.units import MemoryShelf
 from limnos.providers.scripted import Scripted, ScriptStep
 from limnos.sdk.schema import SchemaValidator
 from limnos.testing.doubles import CountedIds, FixedClock, FixedFolder, MemoryBlobs, MemoryLog, MemorySpending
@@ -75,7 +77,7 @@ class Setting:
         self.heard: list[Event] = []
         self.clock = FixedClock()
         self.blobs = MemoryBlobs()
-        self.conversation = Conversation()
+        self.conversation = Conversation(shelf=MemoryShelf())
         self.stream = EventStream("s1", self.log, self.clock, self.conversation)
         self.stream.listen(self.heard.append)
         self.spending = MemorySpending()
@@ -96,7 +98,7 @@ class Setting:
         )
         stages = Pipeline(self.handlers)
         calls = Calls(toolset, gate, stages, self.stream)
-        window = Window(self.model, self.catalogue, lambda closed: "system", self.window)
+        window = Engine(self.model, self.catalogue, lambda closed: "system", self.window)
         self.loop = Loop(Parts(self.model, window, calls, stages, self.stream, ids, 1024))
 
     def turn(self, text: str = "hello", principal: str = "owner") -> Turn:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from limnos.agent.session_jobs import JOBS
 from limnos.agent.settings import Settings
 from limnos.agent.toolbox.kernel import catalogue_tool
-from limnos.context.window import Window, WindowSettings
+from limnos.context.budget import WindowSettings
+from limnos.context.engine import Engine
 from limnos.kernel.approvals import Gate
 from limnos.kernel.calls import Calls, Toolset
 from limnos.kernel.events import Event, JobChanged
@@ -72,7 +73,7 @@ def offer_jobs(catalogue: Catalogue, event: Event) -> None:
 def loop_of(bench: Bench, seat: Seat) -> Loop:
     """The loop of one agent, with a window of its own."""
     settings = bench.settings
-    window = Window(
+    window = Engine(
         bench.model,
         seat.catalogue,
         lambda closed: bench.prompt(closed, seat.about),

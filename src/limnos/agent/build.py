@@ -40,6 +40,7 @@ from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import Tool
 from limnos.kernel.turn import Turn
+from limnos.kernel.units import MemoryShelf
 from limnos.providers.rate import Buckets
 from limnos.sdk.schema import SchemaValidator
 from limnos.store.audit import AuditLog, read_history
@@ -123,7 +124,7 @@ def open_session(base: Home, settings: Settings, model: Model, opening: Opening)
 
 
 def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, log: AuditLog) -> Runner:
-    conversation = fold(log.history.events, log.history.last_seq)
+    conversation = fold(log.history.events, log.history.last_seq, MemoryShelf())
     mask = mask_of(base.environment, settings)
     stream = EventStream(opening.session, log, base.clock, conversation, mask)
     if not log.history.events:

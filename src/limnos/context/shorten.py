@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from limnos.kernel.messages import Message, Text, ToolCall, result_text, text_of
 
@@ -38,7 +38,20 @@ def text_to_count(message: Message) -> str:
     return said + "".join(calls)
 
 
+class Fit(NamedTuple):
+    """Messages cut so that they fit, the `characters` that each text may have, and their tokens."""
+
+    messages: list[Message]
+    characters: int
+    tokens: int
+
+
 def shorten(messages: Sequence[Message], room: int, tokens: Callable[[Message], int]) -> list[Message]:
+    """The messages of `fit`."""
+    return fit(messages, room, tokens).messages
+
+
+def fit(messages: Sequence[Message], room: int, tokens: Callable[[Message], int]) -> Fit:
     """Cut the longest texts to one common length until all messages have at most `room` tokens.
 
     What is cut: texts of messages and results, and call arguments value by value, so that they stay valid
@@ -49,15 +62,15 @@ def shorten(messages: Sequence[Message], room: int, tokens: Callable[[Message], 
     bound = max((len(text) for message in messages for text in _texts(message)), default=0)
     for _ in range(TRIES):
         if total <= room:
-            return shortened
-        if bound <= LEAST_CHARACTERS:
             break
+        if bound <= LEAST_CHARACTERS:
+            raise CannotShrinkError(total)
         fair = _fair_bound(shortened, max(room, 0) / total)
         bound = max(min(fair, bound * 3 // 4), LEAST_CHARACTERS)
-        shortened = [_cut(message, bound) for message in messages]
+        shortened = [cut(message, bound) for message in messages]
         total = sum(map(tokens, shortened))
     if total <= room:
-        return shortened
+        return Fit(shortened, bound, total)
     raise CannotShrinkError(total)
 
 
@@ -93,7 +106,8 @@ def _strings(value: Any) -> Iterator[str]:
             pass
 
 
-def _cut(message: Message, characters: int) -> Message:
+def cut(message: Message, characters: int) -> Message:
+    """`message` with every text of at most about `characters`; arguments stay valid JSON."""
     result = message.result
     if result is not None:
         return message._replace(result=result._replace(parts=_cut_parts(result.parts, characters)))

@@ -7,6 +7,7 @@ from limnos.kernel.conversation import Conversation
 from limnos.kernel.events import Event
 from limnos.kernel.masking import Mask
 from limnos.kernel.seams import Clock, EventLog, Listener
+from limnos.kernel.units import MemoryShelf
 
 E = TypeVar("E", bound=Event)
 # More than the events that are not kept take between two that are: the pieces of a long reply, or a quarter
@@ -92,7 +93,7 @@ class AgentStream(EventStream):
     """
 
     def __init__(self, whole: EventStream, agent: str) -> None:
-        conversation = Conversation(agent)
+        conversation = Conversation(agent, MemoryShelf())
         conversation.call_ids = whole.conversation.call_ids
         super().__init__(whole.session, whole.log, whole.clock, conversation, whole.mask)
         self._whole = whole
