@@ -6,11 +6,13 @@ from typing import NamedTuple
 from limnos.agent.session_jobs import JOBS
 from limnos.agent.settings import Settings
 from limnos.agent.toolbox.kernel import catalogue_tool
+from limnos.agent.toolbox.memory import MEMORY, Remembered
 from limnos.context.budget import WindowSettings
 from limnos.context.engine import Engine
+from limnos.context.sources import NOTHING, Sources
 from limnos.kernel.approvals import Gate
 from limnos.kernel.calls import Calls, Toolset
-from limnos.kernel.events import Event, JobChanged
+from limnos.kernel.events import ContextChanged, Event, JobChanged, MemoryRecalled
 from limnos.kernel.loop import Loop
 from limnos.kernel.model import Model
 from limnos.kernel.registry import Catalogue, Registry
@@ -21,8 +23,10 @@ from limnos.kernel.tools import BLOCKS, Tool
 from limnos.kernel.turn import Parts
 
 PINNED = ("kernel", "files", "search", "shell")
-QUIET = (BLOCKS, JOBS)
+QUIET = (BLOCKS, JOBS, MEMORY)
 CHARACTERS_PER_TOKEN = 4
+EMBEDDED = "embedded/"
+SMALL_RECALL = 0.04  # of the budget: the embedded model reads about 75 tokens a second
 INLINE_SHARE = 8  # one inline result takes at most an eighth of the request budget
 
 
@@ -30,6 +34,7 @@ class Bench(NamedTuple):
     """What all agents of a session work with.
 
     `prompt` makes a system prompt of the lines of closed tools, and of what a sub-agent is told of itself.
+    `remember` gives the memory of the agent of a stream.
     """
 
     settings: Settings
@@ -40,6 +45,7 @@ class Bench(NamedTuple):
     blobs: Blobs
     folder: Folder
     prompt: Callable[[Sequence[str], str], str]
+    remember: Callable[[EventStream], Remembered]
 
 
 class Seat(NamedTuple):
@@ -49,6 +55,7 @@ class Seat(NamedTuple):
     gate: Gate
     registry: Registry
     catalogue: Catalogue
+    sources: Sources = NOTHING
     about: str = ""
 
 
@@ -64,33 +71,54 @@ def register(
     return catalogue
 
 
-def offer_jobs(catalogue: Catalogue, event: Event) -> None:
-    """Offer the tools of background commands from the first one on."""
-    if isinstance(event, JobChanged):
-        catalogue.touch(JOBS)
+def offer_more(catalogue: Catalogue, event: Event) -> None:
+    """Offer the tools of background commands and of memory once there is something that they work on."""
+    match event:
+        case JobChanged():
+            catalogue.touch(JOBS)
+        case MemoryRecalled():
+            catalogue.touch(MEMORY)
+        case ContextChanged() if event.sunk:
+            catalogue.touch(MEMORY)
+        case _:
+            pass
 
 
-def loop_of(bench: Bench, seat: Seat) -> Loop:
-    """The loop of one agent, with a window of its own."""
+def engine_of(bench: Bench, seat: Seat) -> Engine:
+    """The context engine of one agent."""
     settings = bench.settings
-    window = Engine(
+    small = bench.model.name.startswith(EMBEDDED)
+    return Engine(
         bench.model,
         seat.catalogue,
         lambda closed: bench.prompt(closed, seat.about),
         WindowSettings(
-            settings.window_share, settings.reply_tokens, settings.prune_target, settings.catalogue_share
+            share=settings.window_share,
+            reserve=settings.reply_tokens,
+            prune_target=settings.prune_target,
+            catalogue_share=settings.catalogue_share,
+            overflow_ratio=settings.overflow,
+            ledger_share=settings.ledger_share,
+            newest=settings.newest,
+            recall_share=min(settings.recall_share, SMALL_RECALL) if small else settings.recall_share,
         ),
+        seat.sources,
     )
+
+
+def loop_of(bench: Bench, seat: Seat, engine: Engine) -> Loop:
+    """The loop of one agent, with a window of its own."""
+    settings = bench.settings
     tools = Toolset(
         seat.registry,
         seat.catalogue,
         bench.validate,
         bench.blobs,
         bench.folder,
-        inline_characters(settings, window.budget),
+        inline_characters(settings, engine.budget),
     )
     calls = Calls(tools, seat.gate, bench.stages, seat.stream)
-    parts = Parts(bench.model, window, calls, bench.stages, seat.stream, bench.ids, settings.reply_tokens)
+    parts = Parts(bench.model, engine, calls, bench.stages, seat.stream, bench.ids, settings.reply_tokens)
     return Loop(parts)
 
 

@@ -3,17 +3,31 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from limnos import __version__
 from limnos.agent import deferred
-from limnos.agent.assembly import PINNED, QUIET, Bench, Seat, loop_of, offer_jobs, register
+from limnos.agent.agent_memory import AgentMemory
+from limnos.agent.assembly import (
+    EMBEDDED,
+    PINNED,
+    QUIET,
+    Bench,
+    Seat,
+    engine_of,
+    loop_of,
+    offer_more,
+    register,
+)
 from limnos.agent.clock import RandomIds, SystemClock
 from limnos.agent.fittings import Fittings
+from limnos.agent.following import Following
 from limnos.agent.masking import mask_of
 from limnos.agent.mentions import mentioned
 from limnos.agent.models import Sources, choose, prices
 from limnos.agent.money import cap
+from limnos.agent.moves import Moves
+from limnos.agent.persona_memory import LateShelf, Opened, PersonaMemory, open_log
 from limnos.agent.plugin_services import House, Room
 from limnos.agent.plugins import Plugins
 from limnos.agent.prompt import host_facts, system_prompt
@@ -24,12 +38,13 @@ from limnos.agent.sessions import SessionFiles
 from limnos.agent.settings import KEYS, Environment, Settings, load
 from limnos.agent.spawn import AGENTS, Order, Spawner, Worker
 from limnos.agent.stored_rules import stored_rules
+from limnos.agent.toolbox.memory import Remembered
 from limnos.agent.trust import guide_in
 from limnos.agent.workbench import PERSONA, rules_of
 from limnos.agent.workplace import Workplace
 from limnos.kernel.approvals import Gate, GateRules, GateSettings
-from limnos.kernel.conversation import fold
 from limnos.kernel.deciding import mode_of
+from limnos.kernel.errors import SettingsError
 from limnos.kernel.events import Event, SessionStarted, Warned
 from limnos.kernel.limits import Caps, Meter
 from limnos.kernel.masking import Mask
@@ -40,14 +55,17 @@ from limnos.kernel.stages import Pipeline
 from limnos.kernel.stream import EventStream
 from limnos.kernel.tools import Tool
 from limnos.kernel.turn import Turn
-from limnos.kernel.units import MemoryShelf
 from limnos.providers.rate import Buckets
 from limnos.sdk.schema import SchemaValidator
-from limnos.store.audit import AuditLog, read_history
+from limnos.store.audit import read_history
 from limnos.store.blobs import BlobStore
 from limnos.store.spending import SpendingFile
 
-EMBEDDED = "embedded/"
+if TYPE_CHECKING:
+    from limnos.memory.memory import Memory
+    from limnos.retrieval.embedder import Embedder
+
+QUOTED = 4  # of the longest inline result: a quarter may be a quotation of another session
 
 
 class Home(NamedTuple):
@@ -61,6 +79,7 @@ class Home(NamedTuple):
     buckets: Buckets
     validator: SchemaValidator
     plugins: Plugins
+    memory: PersonaMemory
 
     @property
     def ground(self) -> Ground:
@@ -105,7 +124,21 @@ def home(environment: Environment) -> Home:
         Buckets(clock),
         validator,
         Plugins(environment, clock, blobs, house),
+        PersonaMemory(partial(_memory, environment, clock), files.logs),
     )
+
+
+def _memory(environment: Environment, clock: Clock) -> "tuple[Memory, Embedder | None]":
+    """The memory of the persona, with the embedder that the settings choose."""
+    folder = environment.home / "personas" / PERSONA
+    embedder, notices = None, list[Warned]()
+    try:
+        embedder = deferred.embedders.embedder_of(load(environment), environment, clock)
+    except SettingsError as error:
+        notices.append(Warned(code="embedder_settings", text=error.what, fix=error.fix))
+    memory = deferred.memory.Memory(folder, clock, deferred.memory.Options(embedder))
+    memory.database.notices += notices
+    return memory, embedder
 
 
 def model_of(base: Home, settings: Settings) -> Model:
@@ -113,34 +146,36 @@ def model_of(base: Home, settings: Settings) -> Model:
     return choose(Sources(settings, base.environment, base.clock, base.buckets, base.blobs.get))
 
 
+class Found(NamedTuple):
+    """A session's log as it was opened, and where what has sunk of it lies."""
+
+    opened: Opened
+    shelf: LateShelf
+
+
 def open_session(base: Home, settings: Settings, model: Model, opening: Opening) -> Runner:
     """Open a session's log and put its parts together. Raises SessionInUseError or StorageError."""
-    log = AuditLog(opening.path)
+    opened, shelf = open_log(base.memory, opening.session, opening.path)
     try:
-        return _assembled(base, settings, model, opening, log)
+        return _assembled(base, settings, model, opening, Found(opened, shelf))
     except BaseException:
-        log.close()
+        opened.log.close()
         raise
 
 
-def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, log: AuditLog) -> Runner:
-    conversation = fold(log.history.events, log.history.last_seq, MemoryShelf())
-    mask = mask_of(base.environment, settings)
-    stream = EventStream(opening.session, log, base.clock, conversation, mask)
-    if not log.history.events:
-        stream.emit(SessionStarted(persona=PERSONA, cwd=opening.cwd, program=f"limnos {__version__}"))
-    if log.history.damaged:
-        stream.emit(
-            Warned(code="log_damaged", text=f"parts of {opening.path.name} were damaged; the rest is here")
-        )
+def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, found: Found) -> Runner:
+    opened, log = found.opened, found.opened.log
+    stream = _stream(base, settings, opening, opened)
     place = Workplace(opening.cwd)
-    own = tools_of(base.ground, settings, stream, log.history.events, place.path)
+    following = Following(base.memory, stream, opening.path, found.shelf)
+    own = tools_of(base.ground, settings, stream, opened.events, place.path)
     facts, guide = host_facts(place.path, base.environment.text("PATH")), None
     if opening.trusted:
         guide = guide_in(own.files)
     ids, stages = RandomIds(base.files.exists), Pipeline()
     prompt = partial(system_prompt, facts, guide)
-    bench = Bench(settings, model, stages, ids, base.validator, base.blobs, place, prompt)
+    remember = partial(_remembered, base, settings, following)
+    bench = Bench(settings, model, stages, ids, base.validator, base.blobs, place, prompt, remember)
     questions = OpenQuestions(settings.approval_seconds)
     rules = rules_of(base.environment, place.path)
     rules.rules()  # a rule that cannot be read is said now, not at the first call
@@ -149,13 +184,16 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         questions if opening.attended else None,
         stream,
         ids,
-        GateRules(stored_rules(log.history.events, opening.cwd), rules),
+        GateRules(stored_rules(opened.events, opening.cwd), rules),
     )
     detach = base.plugins.attach(stages)
     spawner = Spawner(bench, _child)
-    offered = (*own.tools, spawner.tool()) if opening.tools is None else opening.tools
-    seat = _first_seat(bench, stream, gate, offered)
-    loop = loop_of(bench, seat)
+    memory = AgentMemory(base.memory, following, stream)
+    remembered = remember(stream)
+    offered = (*own.tools, spawner.tool(), *remembered.tools) if opening.tools is None else opening.tools
+    seat = _first_seat(bench, stream, gate, offered)._replace(sources=remembered.sources)
+    engine = engine_of(bench, seat)
+    loop = loop_of(bench, seat, engine)
     fittings = Fittings(
         loop=loop,
         questions=questions,
@@ -163,8 +201,11 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
         names_in=partial(mentioned, folder=place.path),
         meter=_meter(base, settings),
         history=partial(_after, log.path),
-        finish=partial(_finish, partial(base.plugins.leave, opening.session), detach, log),
+        finish=partial(
+            _finish, detach, partial(base.plugins.leave, opening.session), following.close, log.close
+        ),
         jobs=own.jobs,
+        moves=Moves(stream, model.count_tokens, lambda: engine.budget, memory),
         undo=own.undo,
         persona=PERSONA,
         model=loop.model_name,
@@ -179,6 +220,19 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, l
     return runner
 
 
+def _stream(base: Home, settings: Settings, opening: Opening, opened: Opened) -> EventStream:
+    """The stream of a session; of a new one its first event is written."""
+    mask = mask_of(base.environment, settings)
+    stream = EventStream(opening.session, opened.log, base.clock, opened.conversation, mask)
+    if not opened.events:
+        stream.emit(SessionStarted(persona=PERSONA, cwd=opening.cwd, program=f"limnos {__version__}"))
+    if opened.damaged:
+        stream.emit(
+            Warned(code="log_damaged", text=f"parts of {opening.path.name} were damaged; the rest is here")
+        )
+    return stream
+
+
 def _first_seat(bench: Bench, stream: EventStream, gate: Gate, tools: Sequence[Tool]) -> Seat:
     """The seat of the session's own agent.
 
@@ -189,8 +243,15 @@ def _first_seat(bench: Bench, stream: EventStream, gate: Gate, tools: Sequence[T
     quiet = (*QUIET, AGENTS) if bench.model.name.startswith(EMBEDDED) else QUIET
     wanted = [tool for tool in tools if tool.plugin != AGENTS or asked != "off"]
     catalogue = register(registry, wanted, pinned, quiet)
-    stream.listen(partial(offer_jobs, catalogue))
+    stream.listen(partial(offer_more, catalogue))
     return Seat(stream, gate, registry, catalogue)
+
+
+def _remembered(base: Home, settings: Settings, following: Following, stream: EventStream) -> Remembered:
+    """What memory gives the agent of `stream`."""
+    quoted = settings.inline_characters // QUOTED
+    agent = AgentMemory(base.memory, following, stream)
+    return agent.remembered(quoted, recall=settings.recall == "auto")
 
 
 def _child(*given: *tuple[Bench, Seat, Turn, Order, int]) -> Worker:
@@ -208,10 +269,9 @@ def _mask(environment: Environment) -> Mask:
     return mask_of(environment, load(environment))
 
 
-def _finish(leave: Callable[[], None], detach: Callable[[], None], log: AuditLog) -> None:
-    detach()
-    leave()
-    log.close()
+def _finish(*steps: Callable[[], None]) -> None:
+    for step in steps:
+        step()
 
 
 def _gate_settings(settings: Settings, *, trusted: bool) -> GateSettings:

@@ -1,10 +1,11 @@
 """One sub-agent: its seat in the session, its work, and the answer that the agent above it gets."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from limnos.agent.assembly import PINNED, QUIET, Bench, Seat, loop_of, offer_jobs, register
+from limnos.agent.assembly import PINNED, QUIET, Bench, Seat, engine_of, loop_of, offer_more, register
 from limnos.agent.spawn import DEPTH, SPAWN, Order, Spawner
 from limnos.kernel.cancel import Cancel
 from limnos.kernel.errors import StorageError
@@ -34,9 +35,11 @@ class Child:
         self._bench = bench
         self._order = order
         below = Spawner(bench, Child, depth + 1)
-        tools = _tools(above.registry, order.tools, below.tool() if depth < DEPTH else None)
+        spawn = below.tool() if depth < DEPTH else None
         whole = above.stream.whole
         self._stream = AgentStream(whole, whole.conversation.agents.take_path(above.stream.agent))
+        remembered = bench.remember(self._stream)
+        tools = _tools(above.registry, order.tools, [*remembered.tools, *((spawn,) if spawn else ())])
         self._cancel = turn.cancel.beneath()
         meter = turn.meter.beneath(order.steps)
         source = f"agent:{self._stream.agent}"
@@ -47,11 +50,11 @@ class Child:
         named = f"sub-agent {self._stream.agent}, {order.role}"
         gate = above.gate.beneath(self._stream, named)
         about = ABOUT.format(path=self._stream.agent, role=order.role)
-        seat = Seat(self._stream, gate, registry, catalogue, about)
+        seat = Seat(self._stream, gate, registry, catalogue, remembered.sources, about)
         below.serve(seat, lambda: self._turn)
-        self._loop = loop_of(bench, seat)
+        self._loop = loop_of(bench, seat, engine_of(bench, seat))
         self._above = above
-        self._leave = self._stream.listen(partial(offer_jobs, catalogue))
+        self._leave = self._stream.listen(partial(offer_more, catalogue))
 
     @property
     def cancel(self) -> Cancel:
@@ -129,11 +132,10 @@ class Child:
         return f"{text[:LONGEST]}\n{note}", block
 
 
-def _tools(above: Registry, wanted: tuple[str, ...], spawn: Tool | None) -> list[Tool]:
-    """The tools of the agent above, or those of them that are wanted; `spawn` takes the place of its own."""
+def _tools(above: Registry, wanted: tuple[str, ...], own: Sequence[Tool]) -> list[Tool]:
+    """The tools of the agent above, or those of them that are wanted; `own` take the place of its own."""
     usable = {name: tool for name, tool in above.items() if name not in (*KEPT, SPAWN)}
-    if spawn is not None and above.get(SPAWN) is not None:
-        usable[SPAWN] = spawn
+    usable |= {tool.name: tool for tool in own if above.get(tool.name) is not None}
     unknown = [name for name in wanted if name not in usable]
     if unknown:
         raise ToolFailure(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from limnos.agent.edit_history import Undone
+from limnos.agent.moves import Moves
 from limnos.agent.questions import OpenQuestions
 from limnos.agent.session_jobs import SessionJobs
 from limnos.kernel.events import Event
@@ -26,6 +27,7 @@ class Fittings(NamedTuple):
     history: Callable[[int], list[Event]]
     finish: Callable[[], None]
     jobs: SessionJobs
+    moves: Moves
     undo: Callable[[], Undone | None]
     persona: str
     model: str

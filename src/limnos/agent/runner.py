@@ -7,6 +7,7 @@ from limnos.agent.edit_history import Undone
 from limnos.agent.fittings import Fittings
 from limnos.agent.frames import Frame, abandon, end_frame, frame_of, restored, speakers, unsaved
 from limnos.agent.listening import Readers
+from limnos.agent.moves import Moves
 from limnos.agent.scheduling import MAX_QUEUE, SAFE_SECONDS, Input, Queue, Rank, check_level, may_pre_empt
 from limnos.agent.session_jobs import Listed
 from limnos.kernel.cancel import Cancel, StopReason
@@ -154,6 +155,11 @@ class Runner:
     def asks(self, approval: str) -> bool:
         """Whether this question is open."""
         return self._fit.questions.is_open(approval)
+
+    @property
+    def moves(self) -> Moves:
+        """What a person moves between window and cold layer."""
+        return self._fit.moves
 
     def jobs(self) -> list[Listed]:
         """The background commands of this session, in order."""

@@ -54,6 +54,10 @@ class SessionFiles:
         """What lies there under such a name; a pipe, a folder or a link to nowhere is no session."""
         return (path for path in self._folder.glob(f"*/*/{pattern}") if _may_be_read(path))
 
+    def logs(self) -> list[Path]:
+        """The files of all sessions."""
+        return list(self._files("*.jsonl"))
+
     def started_in(self, path: Path) -> str:
         """The folder that a session was started in; empty when its file does not say."""
         try:

@@ -53,7 +53,7 @@ class Settings:
     )
     newest: int = _key(10, "newest steps that a prune keeps while they fit", "context.newest", least=1)
     ledger_share: float = _key(
-        0.1, "share of the budget for the identifiers of what has sunk", "context.ledger", most=0.15
+        0.15, "share of the budget for the identifiers of what has sunk", "context.ledger", most=0.15
     )
     recall: str = _key(
         "auto",
@@ -68,6 +68,12 @@ class Settings:
         "local",
         "what finds by meaning: local (a small model of its own), off (words only), or PROVIDER/MODEL",
         "memory.embedder",
+    )
+    embedder_dimensions: int = _key(
+        1024,
+        "length of the vectors that PROVIDER/MODEL of memory.embedder gives",
+        "memory.dimensions",
+        least=8,
     )
     always: str = _key(
         "offer",

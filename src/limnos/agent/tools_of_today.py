@@ -1,5 +1,6 @@
 """The tools as they are now, wired to nothing: a replay compares a record with their schemas and flags."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from limnos.agent.recorded import RecordEnds
 from limnos.agent.session_jobs import SessionJobs
 from limnos.agent.session_tools import in_order, kernel_tools
 from limnos.agent.spawn import spawn_tool
+from limnos.agent.toolbox.memory import Asked, Found, Quote, memory_tools
 from limnos.agent.toolbox.views import views_of
 from limnos.kernel.messages import Arguments
 from limnos.kernel.registry import Registry
@@ -24,6 +26,19 @@ from limnos.plugins.services import Services
 from limnos.plugins.settling import read_builtins
 from limnos.process.profile import NoSandbox
 from limnos.sdk.files import Files
+
+
+class NothingRemembered:
+    """A replay looks nothing up: what was found is recorded."""
+
+    async def search(self, asked: Asked) -> Found:
+        raise RecordEnds
+
+    async def standing(self, units: Sequence[str]) -> Sequence[str]:
+        raise RecordEnds
+
+    async def quote(self, units: Sequence[str], characters: int) -> Quote:
+        raise RecordEnds
 
 
 class NoBlobs:
@@ -71,5 +86,6 @@ def tools_of_today(clock: Clock, cwd: str) -> Registry:
     views = views_of(commands, Files(Path(cwd)), jobs, 60.0, Path(cwd))
     theirs = in_order(views.looked_at(tool) or tool for tool in host.tools(SessionSide()))
     own = kernel_tools(clock, lambda: "UTC", _not_shown, NoBlobs())
-    register(registry, [*theirs, *own, spawn_tool(_nothing_begun)])
+    memory = memory_tools(NothingRemembered(), _not_shown, 0)
+    register(registry, [*theirs, *own, spawn_tool(_nothing_begun), *memory])
     return registry

@@ -1,11 +1,13 @@
 """The window of a session by category and by unit, for people: what it holds and what each thing takes."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from limnos.kernel.conversation import Conversation, title_of
+from limnos.kernel.conversation import Conversation, fold, title_of
 from limnos.kernel.messages import text_of
-from limnos.kernel.units import Recalled, Said, Step, Unit
+from limnos.kernel.units import MemoryShelf, Recalled, Said, Step, Unit
 from limnos.kernel.window_view import WindowPart, WindowUnit, WindowView
+from limnos.store.audit import read_history
 
 
 def view_of(conversation: Conversation, count: Callable[[str], int], reuse: float = -1.0) -> WindowView:
@@ -26,6 +28,11 @@ def view_of(conversation: Conversation, count: Callable[[str], int], reuse: floa
     rest = max(sizes.used - sizes.system - sum(part.tokens for part in known), 0)
     parts = (WindowPart("system prompt", sizes.system), WindowPart("tools and markers", rest), *known)
     return WindowView(sizes.used, sizes.budget, sizes.reserve, parts, rows, window.sunk, reuse)
+
+
+def view_of_log(path: Path, count: Callable[[str], int]) -> WindowView:
+    """What the window of the session holds whose log is `path`. Raises StorageError."""
+    return view_of(fold(read_history(path).events, shelf=MemoryShelf()), count)
 
 
 def _row(conversation: Conversation, unit: Unit, count: Callable[[str], int]) -> WindowUnit:

@@ -11,7 +11,8 @@ WAKE_SHARE = 0.1
 class WindowSettings(NamedTuple):
     """`share` of the model's window, less `reserve` tokens for the reply, is the request budget.
 
-    A request above `overflow_ratio` of that budget is pruned down to `prune_target` of it. The other shares
+    A request above `overflow_ratio` of that budget is pruned down to `prune_target` of it, and the `newest`
+    steps stay while they fit. The other shares
     are of the request budget too: tool schemas, the ledger, the section of automatic recall, and how much of
     the prune target may go to units that are relevant but not among the newest.
     """
@@ -21,6 +22,7 @@ class WindowSettings(NamedTuple):
     prune_target: float = 0.6
     catalogue_share: float = 0.2
     overflow_ratio: float = 1.0
+    newest: int = 10
     ledger_share: float = 0.15
     recall_share: float = 0.15
     relevance_share: float = 0.2

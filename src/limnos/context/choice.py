@@ -11,7 +11,6 @@ from limnos.context.sources import Scored
 from limnos.context.standing import Standing
 from limnos.kernel.units import Recalled, Said, Step, Unit
 
-NEWEST = 10
 LAST_SHARE = 60  # percent of what is left that the last step may take, where it must be cut
 OUTSTANDING = 0.4
 MOST_FOR_ONE = 0.6
@@ -59,7 +58,7 @@ def always(now: Standing, frame: Frame, shown: Shown) -> Choice:
             choice.keep(unit, why)
     room = frame.target - frame.tokens - choice.tokens - frame.aside
     steps = [unit for unit in now.units if isinstance(unit, Step) and unit.id not in choice.too_large]
-    for number, unit in enumerate(reversed(steps[-NEWEST:])):
+    for number, unit in enumerate(reversed(steps[-frame.newest :])):
         cost = 0 if choice.keeps(unit) else choice.costs[unit.id]
         if cost > room and number:
             break

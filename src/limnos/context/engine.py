@@ -128,7 +128,8 @@ class Engine:
         target = max(int(bound * share), fixed.tokens + (bound - fixed.tokens) // 2)
         ledger = int(bound * self._settings.ledger_share)
         turn = conversation.turn
-        frame = Frame(fixed.tokens, bound, target, ledger, turn, window.held, window.pinned)
+        free = (self._settings.newest, window.held, window.pinned)
+        frame = Frame(fixed.tokens, bound, target, ledger, turn, *free)
         return await self._pruner.prune(now, frame, deferred.prune.query_of(conversation))
 
     def _told(self, rendered: Rendered, pruned: "Pruned") -> Rendered:

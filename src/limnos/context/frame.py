@@ -10,7 +10,8 @@ MARKER_SHARE = 0.04  # of what the fixed parts leave
 class Frame(NamedTuple):
     """What a prune has to go by: `tokens` of the fixed parts, the bound and the target of the whole request.
 
-    `ledger` is the most that the ledger may take. `turn` is the turn that runs, `held` and `pinned` are ids
+    `ledger` is the most that the ledger may take. `turn` is the turn that runs, `newest` how many steps
+    stay while they fit, `held` and `pinned` are ids
     that may not sink.
     """
 
@@ -19,6 +20,7 @@ class Frame(NamedTuple):
     target: int
     ledger: int
     turn: int
+    newest: int
     held: Collection[str]
     pinned: Collection[str]
 

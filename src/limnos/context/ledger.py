@@ -101,8 +101,8 @@ class Ledger:
             return
         for one in reversed(self._source.identifiers(MOST_ENTRIES)):
             if one.unit[1:].isdigit() and is_kept(one.token):
-                said = one.count if one.said and one.trust == "trusted" else 0
-                yield Entry(one.token, int(one.unit[1:]), said, one.count)
+                said = one.units if one.said and one.trust == "trusted" else 0
+                yield Entry(one.token, int(one.unit[1:]), said, one.units)
 
     def _cost(self, token: str, count: Callable[[str], int]) -> int:
         if token not in self._costs:

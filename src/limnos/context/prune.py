@@ -149,6 +149,7 @@ def _decisions(
         decisions.append(
             {
                 "unit": unit.id,
+                "tokens": choice.costs.get(unit.id, 0),
                 "fate": fate,
                 "why": why,
                 "score": round(scored.score, 3),

@@ -1,16 +1,12 @@
 """What the context engine asks of memory, and what it does without one."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from limnos.kernel.units import Unit
-
-
-class Scored(NamedTuple):
-    """How relevant a unit is, 0 to 1, comparable inside one call only; `terms` are its shares."""
-
-    score: float
-    terms: Mapping[str, float]
+from limnos.memory.hits import Hit as Hit
+from limnos.memory.hits import Identifier as Identifier
+from limnos.memory.hits import Scored as Scored
 
 
 class Relevance(Protocol):
@@ -21,45 +17,12 @@ class Relevance(Protocol):
         ...
 
 
-class Hit(NamedTuple):
-    """A copy of one unit out of memory.
-
-    `unit` is its id, that of another session as `<session>#<seq>`. `kind` is said, step or fact. `text` is a
-    bounded preview without secrets, `why` says in words what it was found by. `trust` is trusted or
-    untrusted; what is not `certain` may have nothing to do with the query.
-    """
-
-    unit: str
-    time: str
-    kind: str
-    text: str
-    score: float
-    terms: Mapping[str, float]
-    why: str
-    origin: str
-    trust: str
-    certain: bool
-
-
 class Recollection(Protocol):
     """Looks up what belongs to an input; moves nothing."""
 
     async def recollect(self, query: str, *, k: int, without: Collection[str]) -> Sequence[Hit]:
         """At most `k` hits, best first, none of the ids in `without`; empty when there is nothing."""
         ...
-
-
-class Identifier(NamedTuple):
-    """A rare value and the unit it was seen in last.
-
-    `said`: it stood in a message of a person or in the arguments of a call. `count` is in how many units.
-    """
-
-    token: str
-    unit: str
-    said: bool
-    trust: str = "untrusted"
-    count: int = 1  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 class Identifiers(Protocol):

@@ -27,7 +27,7 @@ class WindowState:
     """
 
     def __init__(self) -> None:
-        self.markers: Sequence[Mapping[str, Any]] = ()
+        self.markers: Sequence[Mapping[str, Any]] = []
         self.ledger = ""
         self.held: set[str] = set()
         self.pinned: set[str] = set()

@@ -21,6 +21,16 @@ class WindowUnit(NamedTuple):
     about: str
 
 
+class ColdUnit(NamedTuple):
+    """A unit that has left the window. `why` says what it was found by, empty in a plain list."""
+
+    id: str
+    time: str
+    kind: str
+    why: str
+    about: str
+
+
 class WindowView(NamedTuple):
     """The request that was sent last, and what the window holds now; all sizes in tokens.
 

@@ -31,6 +31,19 @@ class Scored(NamedTuple):
     terms: Mapping[str, float]
 
 
+class Identifier(NamedTuple):
+    """A rare value and the unit it was seen in last.
+
+    `said`: it stood in a message of a person or in the arguments of a call. `units` says in how many.
+    """
+
+    token: str
+    unit: str
+    said: bool
+    trust: str = "untrusted"
+    units: int = 1
+
+
 class Answer(NamedTuple):
     """What a search found, best first.
 

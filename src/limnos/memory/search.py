@@ -32,6 +32,7 @@ MOST = 100
 # token, most of the words, or a likeness that unrelated texts do not reach once the mean is taken out.
 GOOD_WORDS, GOOD_DENSE = 0.6, 0.4
 CERTAIN_WORDS = 0.8
+LEAST_WORDS = 2
 _MARGIN = 8  # hits that may turn out to stand in the window, or twice in the store
 _COUNT_EVERY = 100  # units that were found, after which that is written down
 _SHOWN = ("exact", "lexical", "dense", "neighbour", "scene")
@@ -42,6 +43,7 @@ class Question(NamedTuple):
 
     `since` and `until` bound the time (ISO 8601), `kind` is said, step or fact. With `scope` cold nothing is
     found that stands in the window of the session that asks; nothing of the ids in `without` in any case.
+    `only`: nothing of other sessions is found.
     """
 
     text: str
@@ -53,6 +55,7 @@ class Question(NamedTuple):
     scope: Literal["cold", "all"] = "cold"
     sort: Literal["relevance", "recent"] = "relevance"
     without: Collection[str] = ()
+    only: bool = False
 
 
 class Search:
@@ -101,8 +104,12 @@ class Search:
 
     def recollect(self, question: Question, vector: Floats | None) -> Sequence[Hit]:
         """What is good enough to be put beside an input unasked. Raises StorageError."""
+        query = ask(question.text)
+        if not query.exact and len(set(query.words)) < LEAST_WORDS:
+            return []  # a greeting, a yes: nothing can be told from it
         hits = self.answer(question._replace(scope="cold"), vector, wants_missing=False).hits
-        return [hit for hit in hits if hit.certain or "good" in hit.terms]
+        said = question.text.split()
+        return [hit for hit in hits if (hit.certain or "good" in hit.terms) and hit.text.split() != said]
 
     def scores(
         self, query: str, session: str, ids: Sequence[str], vector: Floats | None
@@ -154,6 +161,9 @@ class Search:
             among &= facts.time[: facts.limit] >= seconds_of(question.since)
         if question.until:
             among &= facts.time[: facts.limit] <= seconds_of(question.until)
+        if question.only:
+            number = self._index.sessions.get(question.session, -1)
+            among &= facts.session[: facts.limit] == number
         by_session: dict[str, list[int]] = {}
         for one in question.without:
             session, _, _ = one.rpartition("#")

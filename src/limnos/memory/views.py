@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from limnos.kernel.errors import LimnosError
 from limnos.kernel.units import Recalled, Said, Unit
 from limnos.memory.contents import unpacked
 from limnos.memory.embedding import Embedding
-from limnos.memory.hits import Hit, Scored
+from limnos.memory.hits import Hit, Identifier, Scored
 from limnos.memory.mending import MemoryDatabase
 from limnos.memory.search import Question, Search
 from limnos.memory.texts import Cleaning, asked_text, text_of_unit
@@ -78,20 +77,6 @@ class Relevance:
         return [found.get(unit.id, _NOTHING) for unit in units]
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier:
-    """A rare value and the unit it was seen in last.
-
-    `said`: it stood in a message of a person or in the arguments of a call. `count` is in how many units.
-    """
-
-    token: str
-    unit: str
-    said: bool
-    trust: str = "untrusted"
-    count: int = 1
-
-
 class SunkIdentifiers:
     """Implements `context.sources.Identifiers` for `session`; looks at its newest 400 sunk units."""
 
@@ -116,7 +101,7 @@ class SunkIdentifiers:
                 if old is None:
                     found[token] = Identifier(token, f"#{seq}", token in in_said, trust)
                 else:
-                    found[token] = replace(old, said=old.said or token in in_said, count=old.count + 1)
+                    found[token] = old._replace(said=old.said or token in in_said, units=old.units + 1)
         return list(found.values())[: max(0, limit)]
 
     def _sunk(self, connection: Connection) -> list[tuple[int, str, str]]:

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from limnos.kernel.events import Event
 from limnos.kernel.seams import Answer
+from limnos.kernel.window_view import ColdUnit, WindowView
 
 SessionState: TypeAlias = Literal[
     "working", "waiting", "interrupted", "done", "failed", "limit", "denied", "stopped", "empty", "unreadable"
@@ -142,6 +143,22 @@ class Session(Protocol):
 
         Raises LimnosError when a turn runs, and when the file was changed since.
         """
+        ...
+
+    def window(self) -> WindowView:
+        """What fills the window now."""
+        ...
+
+    def pin(self, unit: str, *, pinned: bool = True) -> None:
+        """Keep a unit in the window, or let go of it. Raises UsageError, LimitError."""
+        ...
+
+    async def cold(self, text: str = "") -> Sequence[ColdUnit]:
+        """What has left the window: what has to do with `text`, or the newest."""
+        ...
+
+    async def recall(self, units: Sequence[str]) -> None:
+        """Bring sunk units back into the window until the turn ends. Raises UsageError."""
         ...
 
     async def close(self) -> None:

@@ -265,6 +265,28 @@ class Handling:
         undone = await session.undo()
         return None if undone is None else list(undone)
 
+    async def window(
+        self, connection: Connection, session: LocalSession, params: methods.OfSession
+    ) -> dict[str, Any]:
+        """See `service.client`."""
+        view = session.window()
+        parts, units = [list(part) for part in view.parts], [list(unit) for unit in view.units]
+        return view._asdict() | {"parts": parts, "units": units}
+
+    async def pin(self, connection: Connection, session: LocalSession, params: methods.Pin) -> None:
+        """See `service.client`."""
+        session.pin(params.unit, pinned=params.pinned)
+
+    async def cold(
+        self, connection: Connection, session: LocalSession, params: methods.Cold
+    ) -> list[list[Any]]:
+        """See `service.client`."""
+        return [list(unit) for unit in await session.cold(params.text)]
+
+    async def recall(self, connection: Connection, session: LocalSession, params: methods.Recall) -> None:
+        """See `service.client`."""
+        await session.recall(params.units)
+
     async def close(self, connection: Connection, session: LocalSession, params: methods.OfSession) -> None:
         """See `service.client`."""
         await self.rooms.leave(session.id, connection.client)
@@ -321,5 +343,9 @@ _SESSION: dict[str, _OnSession] = {
     "session.jobs": Handling.jobs,
     "session.stop_job": Handling.stop_job,
     "session.undo": Handling.undo,
+    "session.window": Handling.window,
+    "session.pin": Handling.pin,
+    "session.cold": Handling.cold,
+    "session.recall": Handling.recall,
     "session.close": Handling.close,
 }

@@ -22,6 +22,7 @@ from limnos.kernel.events import Event, SessionChanged
 from limnos.kernel.model import Model
 from limnos.kernel.seams import Answer
 from limnos.kernel.stream import EventStream
+from limnos.kernel.window_view import ColdUnit, WindowView
 from limnos.service.client import (
     DaemonState,
     Job,
@@ -147,6 +148,22 @@ class LocalSession:
         """See `Session`."""
         undone = await self._runner.undo()
         return Undone(*undone) if undone is not None else None
+
+    def window(self) -> WindowView:
+        """See `Session`."""
+        return self._runner.moves.view()
+
+    def pin(self, unit: str, *, pinned: bool = True) -> None:
+        """See `Session`."""
+        self._runner.moves.pin(unit, pinned=pinned)
+
+    async def cold(self, text: str = "") -> Sequence[ColdUnit]:
+        """See `Session`."""
+        return await self._runner.moves.cold(text)
+
+    async def recall(self, units: Sequence[str]) -> None:
+        """See `Session`."""
+        await self._runner.moves.recall(units)
 
     @property
     def closed(self) -> bool:
@@ -285,6 +302,7 @@ class LocalKernel:
             *await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True),
             *await asyncio.gather(*(model.close() for model in models), return_exceptions=True),
             *await asyncio.gather(self._base.plugins.close(), return_exceptions=True),
+            *await asyncio.gather(self._base.memory.close(), return_exceptions=True),
         ]
         for fault in ended:
             if fault is not None:

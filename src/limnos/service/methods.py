@@ -158,6 +158,25 @@ class StopJob(OfSession):
     name: str
 
 
+class Pin(OfSession):
+    """Keep a unit in the window, or let go of it."""
+
+    unit: str
+    pinned: bool = True
+
+
+class Cold(OfSession):
+    """What has left the window."""
+
+    text: str = ""
+
+
+class Recall(OfSession):
+    """Bring sunk units back into the window."""
+
+    units: Sequence[str]
+
+
 class OfPlugin(Params):
     """A plugin by its name."""
 
@@ -199,6 +218,10 @@ METHODS: Final[Mapping[str, Method]] = {
     "session.jobs": Method(OfSession),
     "session.stop_job": Method(StopJob),
     "session.undo": Method(OfSession),
+    "session.window": Method(OfSession),
+    "session.pin": Method(Pin),
+    "session.cold": Method(Cold),
+    "session.recall": Method(Recall),
     "session.close": Method(OfSession),
     "daemon.status": Method(Nothing),
     "daemon.stop": Method(Nothing),

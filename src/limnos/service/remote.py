@@ -12,6 +12,7 @@ from limnos.kernel.errors import LimnosError
 from limnos.kernel.event_records import from_record
 from limnos.kernel.events import Event
 from limnos.kernel.seams import Answer
+from limnos.kernel.window_view import ColdUnit, WindowPart, WindowUnit, WindowView
 from limnos.service.client import (
     DaemonState,
     Job,
@@ -230,6 +231,25 @@ class RemoteSession:
         """See `Session`."""
         undone = await self._call_slowly("session.undo", again=False)
         return None if undone is None else Undone(*undone)
+
+    def window(self) -> WindowView:
+        """See `Session`."""
+        view = self._call("session.window")
+        parts = tuple(WindowPart(*part) for part in view["parts"])
+        units = tuple(WindowUnit(*unit) for unit in view["units"])
+        return WindowView(**(view | {"parts": parts, "units": units}))
+
+    def pin(self, unit: str, *, pinned: bool = True) -> None:
+        """See `Session`."""
+        self._call("session.pin", unit=unit, pinned=pinned)
+
+    async def cold(self, text: str = "") -> Sequence[ColdUnit]:
+        """See `Session`."""
+        return [ColdUnit(*unit) for unit in await self._call_slowly("session.cold", text=text)]
+
+    async def recall(self, units: Sequence[str]) -> None:
+        """See `Session`."""
+        await self._call_slowly("session.recall", units=list(units))
 
     async def close(self) -> None:
         """See `Session`. A turn that runs goes on in the daemon, and can be watched again."""

@@ -2,7 +2,7 @@
 
 from limnos.agent.models import Sources
 from limnos.agent.provider_table import OF_MONEY
-from limnos.agent.settings import Environment
+from limnos.agent.settings import Environment, Settings
 from limnos.kernel.errors import SettingsError
 from limnos.kernel.model import Model
 from limnos.providers.openai_compatible import OpenAICompatible, Surroundings
@@ -14,14 +14,14 @@ from limnos.store.secrets import Secrets
 def make(name: str, sources: Sources) -> Model:
     """The model of `PROVIDER/MODEL`."""
     provider, _, model = name.partition("/")
-    route = route_of(provider, model, sources)
+    route = route_of(provider, model, sources.settings, sources.environment)
     around = Surroundings(sources.clock, sources.buckets.of(route.api_key, route.base_url), load=sources.load)
     return OpenAICompatible(route, around)
 
 
-def route_of(provider: str, model: str, sources: Sources) -> Route:
+def route_of(provider: str, model: str, settings: Settings, environment: Environment) -> Route:
     """The route that `[providers.NAME]` describes; `model` overrides the table's."""
-    given = sources.settings.providers[provider]
+    given = settings.providers[provider]
     table = {name: value for name, value in given.items() if name not in OF_MONEY}
     chosen = model or str(table.pop("model", ""))
     table.pop("model", None)
@@ -33,7 +33,7 @@ def route_of(provider: str, model: str, sources: Sources) -> Route:
         key = f"providers.{provider}.base_url"
         raise SettingsError(f"{key} is not set", f"limnos config set {key} ADDRESS")
     purpose = host_of(endpoint(str(table["base_url"]), provider))
-    table["api_key"] = key_of(str(table.get("api_key", "")), sources.environment, purpose)
+    table["api_key"] = key_of(str(table.get("api_key", "")), environment, purpose)
     for name in ("timeout_s", "connect_timeout_s"):
         if name in table:
             table[name] = float(table[name])
