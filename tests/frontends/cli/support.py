@@ -58,6 +58,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         "PATH": os.defpath,
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
+        "LIMNOS_MEMORY_EMBEDDER": "off",
         **more,
     }
 

@@ -27,8 +27,9 @@ limnos: an agent you can leave running
   limnos run "make the tests pass"
   git diff | limnos run "review this" -
 
-Work      run  open  sessions  replay  export  rename  fork
+Work      run  open  sessions  replay  export  context  rename  fork
 Trust     approvals  trust  config  secrets  doctor
+Memory    memory
 Grow      model  plugins
 Service   up  down  logs  status  completion
 

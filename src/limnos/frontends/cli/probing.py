@@ -3,8 +3,7 @@
 import asyncio
 
 from limnos.agent.adapters.remote import route_of
-from limnos.agent.build import home
-from limnos.agent.models import Sources, check_name
+from limnos.agent.models import check_name
 from limnos.agent.settings import Environment, load
 from limnos.egress.errors import EgressError, StatusError
 from limnos.providers.discovery import list_models
@@ -19,10 +18,10 @@ def ask_server(environment: Environment, name: str) -> None:
     Raises SettingsError for settings that lead nowhere, ModelError when nothing answers within two seconds or
     the key is refused.
     """
-    settings, base = load(environment), home(environment)
+    settings = load(environment)
     check_name(name, settings.providers)
     provider, _, model = name.partition("/")
-    route = route_of(provider, model, Sources(settings, environment, base.clock, base.buckets))
+    route = route_of(provider, model, settings, environment)
     try:
         asyncio.run(list_models(route, _ANSWER_SECONDS))
     except StatusError as error:

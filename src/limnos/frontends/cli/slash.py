@@ -15,8 +15,9 @@ from limnos.frontends.cli.faults import is_unsaved
 from limnos.frontends.cli.look import error_lines
 from limnos.frontends.cli.private import refuse_key
 from limnos.frontends.cli.spans import Line, Span, line
-from limnos.frontends.cli.times import counted, thousands, when
+from limnos.frontends.cli.times import counted, when
 from limnos.frontends.cli.transcript import Transcript
+from limnos.frontends.cli.window_lines import cold_lines, window_lines
 from limnos.kernel.events import (
     CallFinished,
     Event,
@@ -240,12 +241,33 @@ class Desk:
 
     async def context(self, _: str) -> list[Line]:
         """show what fills the window"""
-        meter = self.transcript.meter
-        if not meter.budget:
-            return [self.console.look.signed("idle", "nothing was sent yet")]
-        used = f"used {thousands(meter.used)}, {meter.share * 100:.0f} %"
-        parts = (f"budget {thousands(meter.budget)}", used, f"reserve {thousands(meter.reserve)}")
-        return [line("   ".join(parts))]
+        return window_lines(self.console.look, self.session.window())
+
+    async def pin(self, argument: str) -> list[Line]:
+        """keep a step in the window, whatever sinks"""
+        return self._pinned(argument, pinned=True)
+
+    async def unpin(self, argument: str) -> list[Line]:
+        """let a pinned step sink again"""
+        return self._pinned(argument, pinned=False)
+
+    async def recall(self, argument: str) -> list[Line]:
+        """list what has sunk, look for words in it, or bring steps back"""
+        words = argument.replace(",", " ").split()
+        numbers = [word.lstrip("#") for word in words]
+        if numbers and all(number.isdecimal() for number in numbers):
+            await self.session.recall([f"#{number}" for number in numbers])
+            return []
+        return cold_lines(self.console.look, await self.session.cold(argument), self.console.now())
+
+    def _pinned(self, argument: str, *, pinned: bool) -> list[Line]:
+        number = argument.lstrip("#")
+        if not number.isdecimal():
+            name = "/pin" if pinned else "/unpin"
+            return error_lines(f"{name} needs the number of a step", "/context lists them")
+        self.session.pin(f"#{number}", pinned=pinned)
+        what = "stays in the window" if pinned else "may sink again"
+        return [self.console.look.signed("done", f"step {number} {what}")]
 
     async def model(self, argument: str) -> list[Line] | Leave:
         """show the model, or go on with another"""
@@ -290,6 +312,9 @@ _COMMANDS: dict[str, Slash] = {
     "jobs": Slash(Desk.jobs, "[stop NAME]"),
     "copy": Slash(Desk.copy, "[N|all]"),
     "context": Slash(Desk.context),
+    "pin": Slash(Desk.pin, "N"),
+    "unpin": Slash(Desk.unpin, "N"),
+    "recall": Slash(Desk.recall, "[N|WORDS]"),
     "model": Slash(Desk.model, "[NAME]"),
     "sessions": Slash(Desk.sessions),
 }

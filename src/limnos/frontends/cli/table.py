@@ -132,6 +132,18 @@ COMMANDS: dict[str, Command] = {
         ),
         Command("doctor", "Trust", "doctor", "check this machine and say how to fix it", ("limnos doctor",)),
         Command(
+            "memory",
+            "Memory",
+            "memory",
+            "what is remembered, and why it stands where it does",
+            (
+                "limnos memory search home fixture",
+                "limnos memory show s7k2m4#31",
+                "limnos memory explain s7k2m4 --turn 4",
+                "limnos memory verify",
+            ),
+        ),
+        Command(
             "model",
             "Grow",
             "model",

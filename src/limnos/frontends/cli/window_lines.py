@@ -1,10 +1,13 @@
 """The window of a session as lines: `/context` and `limnos context`."""
 
+from collections.abc import Sequence
+from datetime import datetime
+
 from limnos.frontends.cli.escapes import one_line
 from limnos.frontends.cli.look import Look
 from limnos.frontends.cli.spans import Line, Span, line
-from limnos.frontends.cli.times import counted, thousands
-from limnos.kernel.window_view import WindowPart, WindowUnit, WindowView
+from limnos.frontends.cli.times import counted, thousands, when
+from limnos.kernel.window_view import ColdUnit, WindowPart, WindowUnit, WindowView
 
 _SHOWN = 12  # units, the newest; --json has all
 
@@ -25,6 +28,23 @@ def window_lines(look: Look, view: WindowView, shown: int = _SHOWN) -> list[Line
         text = f"{look.signs.water} {sunk} of this session under the waterline  /recall lists them"
         rows.append(line(Span(text, "accent")))
     return rows
+
+
+def cold_lines(look: Look, units: Sequence[ColdUnit], now: datetime) -> list[Line]:
+    """What has sunk, a line each, and how it comes back."""
+    if not units:
+        return [look.signed("idle", "nothing of this session has sunk, or nothing of it fits")]
+    rows = [
+        look.cut(
+            line(
+                f"{unit.id.removeprefix('#'):>8}  {when(unit.time, now, look.zone)}  {unit.kind}  ",
+                Span(f"{unit.why}  " if unit.why else "", "dim"),
+                one_line(unit.about),
+            )
+        )
+        for unit in units
+    ]
+    return [*rows, line(f"next: /recall {units[0].id.removeprefix('#')}")]
 
 
 def _sizes(view: WindowView) -> Line:

@@ -5,16 +5,13 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from limnos.agent.window_view import view_of
+from limnos.agent.window_view import view_of_log
 from limnos.frontends.cli.console import Console
 from limnos.frontends.cli.starting import kernel
 from limnos.frontends.cli.window_lines import window_lines
 from limnos.frontends.cli.words import Argument, Option
-from limnos.kernel.conversation import fold
 from limnos.kernel.errors import UsageError
-from limnos.kernel.units import MemoryShelf
 from limnos.retrieval import tokens
-from limnos.store.audit import read_history
 
 
 def context(
@@ -26,8 +23,7 @@ def context(
 ) -> None:
     """Show what fills the window of a session."""
     path = asyncio.run(_path(console, session))
-    events = read_history(path).events
-    view = view_of(fold(events, shelf=MemoryShelf()), tokens.count)
+    view = view_of_log(path, tokens.count)
     if not as_json:
         for row in window_lines(console.look, view):
             console.show(row)
