@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-SCRIPTS = ("step", "start", "plugins", "shell", "sandbox", "files", "embedded")
+SCRIPTS = (
+    "step", "start", "plugins", "shell", "sandbox", "files", "recall", "replay", "scale", "embedded",
+)  # fmt: skip
 LIMIT_S = 7200.0  # for one script; the embedded model has two hours on a busy machine
 
 
