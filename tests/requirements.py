@@ -2,7 +2,7 @@
 
 P: a principle of the product. K: kernel. A: approvals. S: sessions and the log. W: window. T: a threat.
 C: the command line. D: the daemon and what waits for it. G: plugins. B: built-in plugins.
-F: sub-agents.
+F: sub-agents. M: memory.
 A promise without a test does not stand here.
 """
 
@@ -27,7 +27,15 @@ SESSIONS = "tests/agent/test_sessions.py::"
 CATALOGUE = "tests/agent/test_catalogue.py::"
 FILE_TOOLS = "tests/agent/test_file_tools.py::"
 SHELL = "tests/agent/test_shell_tool.py::"
-WINDOW = "tests/context/test_window.py::"
+WINDOW = "tests/context/test_engine.py::"
+MOVES = "tests/kernel/test_window_state.py::"
+MEMORY = "tests/memory/test_memory.py::"
+SEARCH = "tests/memory/test_search.py::"
+PROJECTION = "tests/memory/test_projection.py::"
+MEMORY_KILLS = "tests/soak/memory/test_kills.py::"
+JOURNEY_MEMORY = "tests/journeys/test_memory.py::"
+MEMORY_LINES = "tests/frontends/cli/test_memory.py::"
+EMBEDDERS = "tests/retrieval/test_embedders.py::"
 AUDIT = "tests/store/test_audit.py::"
 RECORDS = "tests/store/test_records.py::"
 SECRETS = "tests/store/test_secrets.py::"
@@ -338,7 +346,7 @@ SESSION = (
         "W1",
         "No request is larger than its budget; what cannot be cut to it names the sizes and the setting.",
         WINDOW + "test_any_conversation_at_any_budget_gives_a_right_request_or_names_the_sizes",
-        WINDOW + "test_a_step_that_cannot_be_cut_enough_names_the_sizes_and_the_setting",
+        WINDOW + "test_a_fixed_part_that_is_larger_than_the_budget_names_the_sizes_and_the_setting",
     ),
     _one(
         "W2",
@@ -355,6 +363,68 @@ SESSION = (
         "W4",
         "The work of a render does not grow with the session.",
         WINDOW + "test_the_work_of_a_render_does_not_grow_with_the_session",
+    ),
+)
+
+MEMORIES = (
+    _one(
+        "M1",
+        "Every unit has one holder, also after kill -9 in mid-move, and a rebuild gives the same.",
+        MOVES + "test_a_sunk_unit_leaves_the_window_and_a_recalled_one_stands_at_its_place_in_time",
+        PROJECTION + "test_a_running_session_a_catch_up_and_a_rebuild_give_the_same_rows",
+        PROJECTION + "test_holders_are_where_the_fold_has_the_units",
+        MEMORY_KILLS + "test_a_process_killed_while_it_sinks_and_recalls_leaves_one_holder_for_each_unit",
+    ),
+    _one(
+        "M2",
+        "What has sunk is found by a question and comes back whole, also after a restart and in a sub-agent.",
+        JOURNEY_MEMORY + "test_what_sank_is_found_by_a_question_and_comes_back_whole",
+        JOURNEY_MEMORY + "test_a_session_goes_on_with_its_window_after_a_restart",
+        JOURNEY_MEMORY + "test_a_sub_agent_finds_what_left_its_own_window",
+        JOURNEY_MEMORY + "test_after_many_steps_the_twelfth_is_recalled_by_question_and_by_itself",
+    ),
+    _one(
+        "M3",
+        "What an earlier session knew is put beside an input once, as a copy that is marked as data.",
+        JOURNEY_MEMORY + "test_a_later_session_is_given_what_an_earlier_one_knew_and_may_ask_for_the_whole",
+        SEARCH + "test_automatic_recall_gives_good_ones_only_and_none_twice",
+    ),
+    _one(
+        "M4",
+        "What memory gave is never remembered again.",
+        SEARCH + "test_what_memory_gave_is_never_looked_for_again",
+        PROJECTION + "test_what_memory_put_beside_an_input_has_no_row",
+    ),
+    _one(
+        "M5",
+        "A search moves nothing, says why each hit came, and says *no record* of exact tokens only.",
+        SEARCH + "test_searching_moves_nothing_and_counts_who_was_found",
+        SEARCH + "test_an_exact_token_ranks_above_all_else_and_says_so",
+        SEARCH + "test_only_an_exact_token_that_occurs_nowhere_is_said_to_be_missing",
+    ),
+    _one(
+        "M6",
+        "A damaged, newer or full database costs the memory and never the session.",
+        MEMORY + "test_a_damaged_database_is_set_aside_filled_again_and_the_person_is_told",
+        MEMORY + "test_a_session_runs_on_without_a_memory_that_a_newer_limnos_wrote",
+        MEMORY + "test_a_full_disk_costs_the_memory_and_not_the_session",
+    ),
+    _one(
+        "M7",
+        "Vectors of different embedders are never compared, and a damaged one is made again.",
+        SEARCH + "test_vectors_of_another_embedder_are_made_again_and_a_damaged_one_too",
+    ),
+    _one(
+        "M8",
+        "A person sees for a turn why each unit stayed, sank or came back, and moves units by hand.",
+        MEMORY_LINES + "test_explain_says_for_each_unit_why_it_stayed_or_sank",
+        MEMORY_LINES + "test_the_chat_shows_pins_and_recalls",
+    ),
+    _one(
+        "T20",
+        "Untrusted words stay untrusted wherever they surface: cold, recalled, rebuilt, in a fork.",
+        MEMORY + "test_untrusted_words_taint_what_is_made_from_them_wherever_it_lies",
+        MEMORY + "test_what_a_stranger_or_a_sub_agent_that_read_him_says_is_untrusted",
     ),
 )
 
@@ -790,6 +860,7 @@ REQUIREMENTS = (
     *PRINCIPLES,
     *KERNEL,
     *SESSION,
+    *MEMORIES,
     *SERVICE,
     *THREATS,
     *COMMAND_LINE,

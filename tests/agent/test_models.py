@@ -68,7 +68,7 @@ def test_the_fields_of_a_provider_become_a_route(tmp_path: Path) -> None:
     table = {**LOCAL, "context_tokens": 8192, "timeout_s": 5, "price_prompt": "1", "headers": {"x-a": "b"}}
     fields = {name: value for name, value in table.items() if not name.startswith("price")}
 
-    route = route_of("local", "", sources(tmp_path, Settings(providers={"local": fields})))
+    route = route_of("local", "", Settings(providers={"local": fields}), read_environment({}))
 
     assert (route.name, route.model, route.context_tokens, route.timeout_s) == ("local", "small", 8192, 5.0)
     assert isinstance(route.timeout_s, float)
@@ -77,7 +77,7 @@ def test_the_fields_of_a_provider_become_a_route(tmp_path: Path) -> None:
 def test_a_provider_with_prices_makes_a_route_too(tmp_path: Path) -> None:
     table = {**LOCAL, "price_prompt": "1", "price_completion": "2", "price_cached": "0", "currency": "EUR"}
 
-    assert route_of("local", "", sources(tmp_path, Settings(providers={"local": table}))).model == "small"
+    assert route_of("local", "", Settings(providers={"local": table}), read_environment({})).model == "small"
 
 
 def test_a_key_comes_from_a_variable_or_a_secret_and_is_never_shown(tmp_path: Path) -> None:

@@ -9,15 +9,13 @@ from typing import get_args
 import pytest
 
 from limnos.agent.adapters.remote import route_of
-from limnos.agent.models import Sources, default_name
+from limnos.agent.models import default_name
 from limnos.agent.provider_table import OF_MONEY, PROVIDER_KEYS
 from limnos.agent.settings import KEYS, Environment, explain, load, read_environment
 from limnos.agent.settings_file import set_value, unset_value
 from limnos.kernel.errors import LimnosError, SettingsError, StorageError
 from limnos.providers.catalogue import DEFAULT
-from limnos.providers.rate import Buckets
 from limnos.providers.routes import ReasoningPolicy, Route
-from limnos.testing.doubles import FixedClock
 from tests.store.disks import full_disk
 
 LAYERS = ("flag", "LIMNOS_STEPS", "project", "user", "system", "default")
@@ -363,7 +361,7 @@ def test_a_provider_that_lacks_its_address_stands_in_nobody_s_way_until_it_is_us
 
     assert default_name(settings) == DEFAULT
     with pytest.raises(SettingsError, match="base_url is not set"):
-        route_of("a", "m", Sources(settings, environment, FixedClock(), Buckets(FixedClock())))
+        route_of("a", "m", settings, environment)
 
 
 def test_unsetting_the_last_field_of_a_provider_removes_it(tmp_path: Path) -> None:

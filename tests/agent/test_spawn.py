@@ -418,7 +418,7 @@ def test_what_a_dead_process_left_of_sub_agents_is_closed_wherever_it_died(tmp_p
 
 async def first_request(house: House, model: str, **settings: object) -> Request:
     """What a session asks a model of this name first."""
-    environment = house.environment(**settings)
+    environment = house.environment(memory_recall="off", **settings)
     base, chosen = home(environment), load(environment)
     session = f"s{house.scripts:05}"
     scripted = Scripted([ScriptStep("hello")], model)

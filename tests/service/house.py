@@ -29,12 +29,12 @@ React = Callable[[Session, Event], None]
 _kernels: list[Kernel] = []
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
+def run(work: Coroutine[Any, Any, T], seconds: float = SECONDS) -> T:
     """Run `work` to its end, and close the kernels it left open; a hang is a failure."""
 
     async def whole() -> T:
         try:
-            return await asyncio.wait_for(work, SECONDS)
+            return await asyncio.wait_for(work, seconds)
         finally:
             while _kernels:
                 await asyncio.wait_for(_kernels.pop().close(), SECONDS)
@@ -110,6 +110,7 @@ class House:
                 "PATH": os.environ["PATH"],
                 "TZ": "UTC",
                 "LIMNOS_MODEL": f"scripted:{script}",
+                "LIMNOS_MEMORY_EMBEDDER": "off",
                 **given,
                 **self.variables,
             }
