@@ -12,7 +12,7 @@ from limnos.context.standing import Standing
 from limnos.kernel.units import Recalled, Said, Step, Unit
 
 LAST_SHARE = 60  # percent of what is left that the last step may take, where it must be cut
-OUTSTANDING = 0.4
+OUTSTANDING = 0.3
 MOST_FOR_ONE = 0.6
 
 
@@ -86,10 +86,14 @@ def fill(
     ]
     kept: list[Unit] = []
     left = room
-    spared = _spared(choice, free, scores, room, relevance_share) if scores else 0
+    spared = int(room * relevance_share) if scores else 0
+    outstanding = _outstanding(choice, free, scores, room, spared) if spared else None
+    if outstanding is not None:
+        cost = _keep(outstanding, "relevant", choice, kept)
+        left, spared = left - cost, max(spared - cost, 0)
     newest = list(reversed(free))
     for unit in newest:
-        if choice.costs[unit.id] <= (left - spared):
+        if not choice.keeps(unit) and choice.costs[unit.id] <= left - spared:
             left -= _keep(unit, "recent", choice, kept)
     ranked = sorted(newest, key=lambda unit: -scores[unit.id].score) if scores else []
     for unit in ranked:
@@ -101,15 +105,18 @@ def fill(
     return kept
 
 
-def _spared(
-    choice: Choice, free: Sequence[Unit], scores: Mapping[str, Scored], room: int, share: float
-) -> int:
-    """What the newest units leave to relevance: its share, or more where one unit stands out and needs it."""
-    best = max(free, key=lambda unit: scores[unit.id].score, default=None)
-    if best is None or not share:
-        return 0
-    outstanding = scores[best.id].score >= OUTSTANDING and choice.costs[best.id] <= room * MOST_FOR_ONE
-    return max(int(room * share), choice.costs[best.id] if outstanding else 0)
+def _outstanding(
+    choice: Choice, free: Sequence[Unit], scores: Mapping[str, Scored], room: int, spared: int
+) -> Unit | None:
+    """The unit that shows most of what is relevant, when it would sink with the oldest: a file worked on."""
+    would_sink: list[Unit] = []
+    left = room - spared
+    for unit in reversed(free):
+        if choice.costs[unit.id] <= left:
+            left -= choice.costs[unit.id]
+        elif choice.costs[unit.id] <= room * MOST_FOR_ONE and scores[unit.id].score >= OUTSTANDING:
+            would_sink.append(unit)
+    return max(would_sink, key=lambda unit: scores[unit.id].score * choice.costs[unit.id], default=None)
 
 
 def _keep(unit: Unit, why: str, choice: Choice, kept: list[Unit]) -> int:

@@ -8,8 +8,8 @@ from math import exp
 from limnos.context.identifiers import is_kept
 from limnos.kernel.units import Step, Unit
 
-NEWEST = 120  # steps whose calls count
-FADE = 30.0  # steps after which a name counts a third
+NEWEST = 300  # steps whose calls count
+FADE = 100.0  # steps after which a name counts a third
 LEAST_USES = 2
 
 

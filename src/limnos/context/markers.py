@@ -38,9 +38,7 @@ def spans_after(
             if current and current["first"] <= unit.seq <= current["last"]:
                 current["inside"] = [seq for seq in current["inside"] if seq != unit.seq]
             current = _merge(current, own) if current else own
-        elif current and unit.seq < current["last"]:
-            current["inside"] = sorted({*current["inside"], unit.seq})
-        elif current:
+        elif current and unit.seq > current["last"]:
             after.append(current)
             current = None
     for span in waiting:
