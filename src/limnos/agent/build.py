@@ -190,6 +190,8 @@ def _assembled(base: Home, settings: Settings, model: Model, opening: Opening, f
     spawner = Spawner(bench, _child)
     memory = AgentMemory(base.memory, following, stream)
     remembered = remember(stream)
+    if model.name.startswith(EMBEDDED):
+        remembered = remembered.without_tools()
     offered = (*own.tools, spawner.tool(), *remembered.tools) if opening.tools is None else opening.tools
     seat = _first_seat(bench, stream, gate, offered)._replace(sources=remembered.sources)
     engine = engine_of(bench, seat)

@@ -87,7 +87,10 @@ class Engine:
         if self._sources.recollection is None:
             return None
         if self._recall is None:
-            self._recall = deferred.recall.Recall(self._sources.recollection, self._sizes)
+            recallable = self._sources.recallable
+            self._recall = deferred.recall.Recall(
+                self._sources.recollection, self._sizes, recallable=recallable
+            )
         return await self._recall.section(conversation, self.caps.recall)
 
     async def render(self, conversation: Conversation, *, note: str = "", tools: bool = True) -> Rendered:

@@ -56,6 +56,10 @@ class Remembered(NamedTuple):
     sources: Sources
     tools: Sequence[Tool]
 
+    def without_tools(self) -> "Remembered":
+        """For a model whose prompt may not change: it relies on what memory puts beside its inputs."""
+        return Remembered(self.sources._replace(recallable=False), ())
+
 
 class Lookup(Protocol):
     """The memory as one session sees it. Nothing here moves anything."""
