@@ -12,6 +12,7 @@ from limnos.store.audit import read_history
 from tests.service.house import House, Talk, answering, call, run, step
 
 WINDOW = 6_000
+KEEPER = "the lighthouse keeper is called Ingrid Vaal, ZK-881-Q"
 
 
 def reading(house: House, count: int) -> list[dict[str, Any]]:
@@ -159,15 +160,11 @@ def test_after_many_steps_the_twelfth_is_recalled_by_question_and_by_itself(
     house = House(tmp_path)
 
     async def story() -> Talk:
-        look = [
-            step(
-                "", call("run_command", command=f"echo reading {number} of the tide is {number * 37 % 1009}")
-            )
-            for number in range(steps)
-        ]
-        look[11] = step(
-            "", call("run_command", command="echo the lighthouse keeper is called Ingrid Vaal, ZK-881-Q")
-        )
+        for number in range(steps):
+            said = f"reading {number} of the tide is {number * 37 % 1009}"
+            said = KEEPER if number == 11 else said
+            (house.work / f"t{number}.txt").write_text(f"{said}\n")
+        look = [step("", call("read_file", path=f"t{number}.txt")) for number in range(steps)]
         kernel = house.kernel(
             *look,
             step("All done."),
@@ -176,7 +173,6 @@ def test_after_many_steps_the_twelfth_is_recalled_by_question_and_by_itself(
             context_tokens=WINDOW,
             steps=steps + 10,
             turn_tokens=10**9,
-            mode="yolo",
         )
         talk = await house.open(kernel)
         await talk.say("watch the tide", answering("once"))
