@@ -60,7 +60,7 @@ def test_stop_words_are_no_terms() -> None:
         ("commit 9f86d08 in issue #17", ["9f86d08", "#17"]),
         ("call +1 555-123-4567", ["5551234567"]),
         ("版本v1.2.3在/home/a/b.txt文件里", ["1.2.3", "/home/a/b.txt", "b.txt"]),
-        ("the .env file in ~/work/app", [".env", "~/work/app"]),
+        ("the .env file in ~/code/app", [".env", "~/code/app"]),
     ],
 )  # fmt: skip
 def test_what_names_one_thing_only_is_an_exact_token(text: str, tokens: list[str]) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from limnos.memory.mending import MemoryDatabase
 
 CATCH_UP_SECONDS = 0.5  # that a turn waits for what other processes have done; the rest goes on behind it
+LAST_YEAR = 9999
 _TIME = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 
 
@@ -164,6 +165,8 @@ def _instants(text: str) -> tuple[str, str]:
     if found is None:
         raise ValueError(f"{text!r} is no day, month or year")
     year, month, day = (int(part) if part else 0 for part in found.groups())
+    if not 1 <= year < LAST_YEAR:
+        raise ValueError(f"{text!r} is in no year that can be asked for")
     begin = datetime(year, month or 1, day or 1, tzinfo=UTC)
     end = begin + timedelta(days=1) if day else begin.replace(day=28) + timedelta(days=4)
     if not day:

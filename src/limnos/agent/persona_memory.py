@@ -32,11 +32,6 @@ class PersonaMemory:
         self._embedder: Embedder | None = None
         self.logs = logs
 
-    @property
-    def loaded(self) -> "Memory | None":
-        """The memory, if somebody needed it already."""
-        return self._memory
-
     def get(self) -> "Memory":
         """The memory."""
         if self._memory is None:

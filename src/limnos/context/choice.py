@@ -130,9 +130,8 @@ def _fixed(now: Standing, frame: Frame) -> Iterator[tuple[Unit, str]]:
     for unit in now.units:
         if unit is question:
             yield unit, "question"
-        elif isinstance(unit, Recalled):
-            if unit.turn == frame.turn:
-                yield unit, "recalled"
+        elif isinstance(unit, Recalled) and unit.turn == frame.turn:
+            yield unit, "recalled"
         elif unit.id in frame.pinned:
             yield unit, "pinned"
         elif unit.id in frame.held:

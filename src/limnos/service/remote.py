@@ -235,9 +235,8 @@ class RemoteSession:
     def window(self) -> WindowView:
         """See `Session`."""
         view = self._call("session.window")
-        parts = tuple(WindowPart(*part) for part in view["parts"])
-        units = tuple(WindowUnit(*unit) for unit in view["units"])
-        return WindowView(**(view | {"parts": parts, "units": units}))
+        view["parts"] = tuple(WindowPart(*part) for part in view["parts"])
+        return WindowView(**(view | {"units": tuple(WindowUnit(*unit) for unit in view["units"])}))
 
     def pin(self, unit: str, *, pinned: bool = True) -> None:
         """See `Session`."""
