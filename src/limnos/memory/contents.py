@@ -4,7 +4,7 @@ import json
 from typing import Any, TypeAlias
 
 from limnos.kernel.messages import Media, Part, Reasoning, Text, ToolCall, ToolError, ToolResult
-from limnos.kernel.units import Recalled, Said, Step, Unit
+from limnos.kernel.units import Said, Step
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 Json: TypeAlias = Any
@@ -93,8 +93,3 @@ def _result_of(call: str, given: Json) -> ToolResult:
     return ToolResult(
         call, outcome, tuple(_part_of(part) for part in parts), None if error is None else ToolError(*error)
     )
-
-
-def rememberable(unit: Unit) -> bool:
-    """Whether memory keeps `unit`: a copy out of memory is never remembered again."""
-    return not isinstance(unit, Recalled)
